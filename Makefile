@@ -1,0 +1,60 @@
+# Every target makes .venv/ in this checkout when it is missing or old, and uses nothing but it.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+ARGS   ?=
+
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+        --no-emit-index-url --no-emit-find-links --no-header --annotation-style line $(UPGRADE)
+LEFT_OUT := torch llama-cpp-python llm
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test check bench bench-repair lock completions clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+	  echo "acr needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) --version 2>&1)." \
+	       "Name another one: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --require-hashes -r requirements/dev.txt
+	$(PIP) install --quiet --no-build-isolation --no-deps --editable .
+	@touch $@
+
+venv: $(STAMP)  ## the environment alone
+
+demo: $(STAMP)  ## acr finds and fixes a failing test, without any key
+	tests/demo/run.sh
+
+test: $(STAMP)  ## every test that this machine can run; more pytest options in ARGS
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP)  ## style, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
+
+bench: bench-repair  ## every benchmark
+
+bench-repair: $(STAMP)  ## how many small defects builtin/repair fixes, and how fast; more options in ARGS
+	$(BIN)/python -m tests.benchmarks.repair $(ARGS)
+
+lock: $(STAMP)  ## the locks anew from pyproject.toml; UPGRADE=--upgrade takes the newest versions
+	$(PIP) install --quiet uv
+	$(LOCK) --group dev -o requirements/dev.txt >/dev/null
+	$(LOCK) --extra local --group realmodel --constraint requirements/dev.txt \
+	  --override requirements/left-out.txt $(LEFT_OUT:%=--no-emit-package %) -o requirements/local.txt >/dev/null
+
+completions: $(STAMP)  ## completions/ anew from the commands
+	$(BIN)/acr completion bash > completions/acr.bash
+	$(BIN)/acr completion zsh > completions/_acr
+	$(BIN)/acr completion fish > completions/acr.fish
+
+clean:  ## everything that these targets made
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
