@@ -1,0 +1,67 @@
+"""Settings: defaults < user file < project file < environment < flags; a project may only narrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acr_cli.records import Price
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelEntry:
+    """One `[[model]]` of the user's config: a model at an endpoint, at one or more reasoning efforts."""
+
+    id: str  # litellm's name
+    family: str = ""
+    base_url: str | None = None
+    api_key_env: str | None = None
+    price: Price | None = None
+    effort: tuple[str, ...] = ()
+    edit: str = "auto"
+    tools: bool | None = None
+    context_window: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """Every setting with its default. Durations in seconds, money in USD, sizes in bytes."""
+
+    home: Path  # ~/.acr, or ACR_HOME
+    models: tuple[ModelEntry, ...] = ()
+    providers: tuple[str, ...] = ()  # accepted providers found by their keys
+    time_price: float = 0.0005  # USD a second of local work
+
+    policy: str = "acrouter"
+    exploration: float = 0.05
+    seed: int | None = None
+    allow: tuple[str, ...] = ()  # empty: all
+    exclude: tuple[str, ...] = ()
+    model: str | None = None
+
+    max_cost: float = 1.0
+    max_steps: int = 20
+    max_time: float = 900.0
+    attempts: int = 3
+
+    sandbox: str = "auto"
+    image: str | None = None
+    dockerfile: bool = False
+    network: str = "none"
+    memory_limit: int = 2 * 1024**3
+    pids: int = 512
+    test_timeout: float = 600.0
+    test: str | None = None
+    setup: str | None = None
+    copy_ignored: tuple[str, ...] = ()
+
+    memory_bound: int = 20_000
+    store_text: bool = True
+    embedder: str = "minilm"  # "minilm" | "sentence-transformers:MODEL"
+
+    commit: bool = False
+    dry_run: bool = False
+    plan_only: bool = False
+    yes: bool = False
+
+    origins: dict[str, str] = field(default_factory=dict)  # key -> where its value comes from
