@@ -1,0 +1,1 @@
+"""The user's repository, read only; the run's own copy of it; and the one way back."""

@@ -1,0 +1,125 @@
+"""The user's repository: found, checked, and only ever read.
+
+Refused, each with one sentence: no repository, a bare one, the home directory, a submodule, a path that loops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from acr_cli.errors import RepositoryRefused
+from acr_cli.worktree.hardened_git import GitFailed, git
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Repository:
+    """A working tree with its git directory."""
+
+    root: Path
+    directory: Path
+    identity: str  # 16 hexadecimal digits: the first commit, or the path where there is none
+
+    def files(self) -> tuple[str, ...]:
+        """Tracked and untracked-not-ignored files that exist, sorted; links count, submodules do not.
+
+        Raises: RepositoryRefused when git cannot list them."""
+        return self._list("--cached", "--others")
+
+    def ignored(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        """Ignored files whose path or name matches one of the shell patterns (`copy_ignored`)."""
+        if not patterns:
+            return ()
+        return tuple(
+            name for name in self._list("--others", "--ignored") if any(_matches(name, p) for p in patterns)
+        )
+
+    def commit(self, files: tuple[str, ...], message: str) -> str:
+        """Commit exactly these files, whatever else is staged; the short id of the commit.
+
+        Raises: GitFailed with git's reason."""
+        self._git("add", "--all", "--", *files)
+        self._git(
+            "commit", "--quiet", "--no-verify", "--only", "--file=-", "--", *files, stdin=message.encode()
+        )
+        return self._git("rev-parse", "--short", "HEAD").decode().strip()
+
+    def _list(self, *arguments: str) -> tuple[str, ...]:
+        try:
+            listing = self._git("ls-files", "-z", "--exclude-standard", *arguments)
+        except GitFailed as error:
+            raise RepositoryRefused(f"git cannot read this repository: {error.reason}.") from error
+        names = {os.fsdecode(name) for name in listing.split(b"\0") if name}
+        return tuple(sorted(name for name in names if self._is_file(name)))
+
+    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        return git(*arguments, directory=self.directory, work_tree=self.root, stdin=stdin)
+
+    def _is_file(self, name: str) -> bool:
+        path = self.root / name
+        return path.is_symlink() or path.is_file()
+
+
+def open_repository(where: Path, *, home: Path | None = None) -> Repository:
+    """The repository around `where`.
+
+    Raises: RepositoryRefused, one sentence for each kind of refusal."""
+    try:
+        place = where.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise RepositoryRefused(
+            f"{where} cannot be entered: {_why(error)}.", hint="Give another place with -C DIR."
+        ) from error
+    repo = _discover(place)
+    if repo.bare or repo.working_tree_dir is None:
+        raise RepositoryRefused(
+            f"{place} is a bare repository; there are no files to repair.", hint="Clone it and work there."
+        )
+    root, directory = Path(repo.working_tree_dir).resolve(), Path(repo.git_dir).resolve()
+    if root in ((home or Path.home()).resolve(), Path(root.anchor)):
+        raise RepositoryRefused(
+            f"{root} is your home directory or the whole disk; acr would copy all of it.",
+            hint="Run it inside a project's own repository.",
+        )
+    if "modules" in directory.parts and ".git" in directory.parts[: directory.parts.index("modules")]:
+        raise RepositoryRefused(
+            f"{root} is a submodule of another repository.", hint="Clone it on its own and run acr there."
+        )
+    return Repository(root=root, directory=directory, identity=_identity(root, directory))
+
+
+def _discover(place: Path) -> Any:
+    from git import Repo
+    from git.exc import GitError
+
+    folder = place if place.is_dir() else place.parent
+    try:
+        return Repo(folder, search_parent_directories=True)
+    except (GitError, ValueError, OSError) as error:
+        raise RepositoryRefused(
+            f"{folder} is not in a git repository.",
+            hint="Run `git init` there first, or give one with -C DIR.",
+        ) from error
+
+
+def _identity(root: Path, directory: Path) -> str:
+    """The same for every clone: named by the oldest root commit; by the path where there is no commit."""
+    try:
+        commits = git("rev-list", "--max-parents=0", "HEAD", directory=directory, work_tree=root)
+        name = min(commits.split())
+    except (GitFailed, ValueError):
+        name = os.fsencode(root)
+    return hashlib.sha256(name).hexdigest()[:16]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    path = PurePosixPath(name)
+    return fnmatch(name, pattern) or any(fnmatch(part, pattern.rstrip("/")) for part in path.parts)
+
+
+def _why(error: BaseException) -> str:
+    return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).lower()

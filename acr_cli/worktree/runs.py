@@ -1,0 +1,156 @@
+"""The folder of a run: `runs/ID` with its lock, events, patch and result; and what dead runs left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from acr_cli.errors import SandboxUnavailable, UsageError
+from acr_cli.worktree.delivery import recover
+
+_DESCRIPTION, _PATCH, _EVENTS, _LOCK = "run.json", "patch.diff", "events.jsonl", "lock"
+_HEAVY = ("tree", "git", "sandbox")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFolder:
+    """One run on disk. While it is going on, its process holds `lock`."""
+
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    def describe(self) -> dict[str, Any]:
+        """`run.json`: repository, task, status, time, and the result once there is one."""
+        try:
+            content = json.loads((self.path / _DESCRIPTION).read_text())
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}
+
+    def update(self, **fields: Any) -> None:
+        """Change fields of `run.json`, atomically."""
+        temporary = self.path / f"{_DESCRIPTION}.new"
+        temporary.write_text(json.dumps({**self.describe(), **fields}))
+        temporary.replace(self.path / _DESCRIPTION)
+
+    @property
+    def patch(self) -> str:
+        try:
+            return (self.path / _PATCH).read_bytes().decode("utf-8", "surrogateescape")
+        except FileNotFoundError:
+            return ""
+
+    def keep_patch(self, patch: str) -> None:
+        (self.path / _PATCH).write_bytes(patch.encode("utf-8", "surrogateescape"))
+
+    def log(self, event: dict[str, Any]) -> None:
+        """Append an event to the run's log."""
+        with (self.path / _EVENTS).open("a") as file:
+            file.write(json.dumps(event, default=str) + "\n")
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        try:
+            lines = (self.path / _EVENTS).read_text().splitlines()
+        except FileNotFoundError:
+            return
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except ValueError:  # the line that a kill cut short
+                continue
+
+    def drop_copies(self) -> None:
+        """Remove the working copies; patch, events and result stay."""
+        for name in _HEAVY:
+            _remove(self.path / name)
+
+    def lock(self) -> FileLock:
+        return FileLock(self.path / _LOCK, timeout=0)
+
+    def is_live(self) -> bool:
+        """Whether its process still runs: it holds the lock."""
+        try:
+            with self.lock():
+                return False
+        except Timeout:
+            return True
+
+
+def new_run(home: Path, *, repository: Path, task: str) -> tuple[RunFolder, FileLock]:
+    """A new run's folder, and its lock, held until it is released or the process dies.
+
+    Raises: SandboxUnavailable when the folder cannot be made."""
+    name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
+    folder = RunFolder(path=home / "runs" / name)
+    try:
+        folder.path.mkdir(parents=True, mode=0o700)
+        lock = folder.lock()
+        lock.acquire()
+        folder.update(
+            repository=str(repository), task=task, status="running", time=time.time(), pid=os.getpid()
+        )
+    except OSError as error:
+        raise SandboxUnavailable(
+            f"{folder.path} cannot be made: {(error.strerror or str(error)).lower()}.",
+            hint="acr keeps its files there; free space, or choose another place with ACR_HOME.",
+        ) from error
+    return folder, lock
+
+
+def list_runs(home: Path) -> tuple[RunFolder, ...]:
+    """All runs, newest first."""
+    place = home / "runs"
+    names = sorted((p for p in place.iterdir() if p.is_dir()), reverse=True) if place.is_dir() else []
+    return tuple(RunFolder(path=p) for p in names)
+
+
+def find_run(home: Path, name: str | None, *, repository: Path | None = None) -> RunFolder:
+    """The run of this id or unique beginning; without a name the newest of the repository that has a patch.
+
+    Raises: UsageError."""
+    runs = list_runs(home)
+    if name:
+        found = [r for r in runs if r.id == name] or [r for r in runs if r.id.startswith(name)]
+        if len(found) == 1:
+            return found[0]
+        problem = "is not a run" if not found else "is the beginning of several runs"
+        raise UsageError(f"{name!r} {problem}.", hint="`acr runs list` shows them.")
+    for run in runs:
+        if run.patch and (repository is None or run.describe().get("repository") == str(repository)):
+            return run
+    raise UsageError("There is no run with a patch here.", hint="`acr runs list` shows all runs.")
+
+
+def sweep_runs(home: Path) -> tuple[RunFolder, ...]:
+    """Clean up after runs whose process died: half-written deliveries, working copies. Those found."""
+    dead: list[RunFolder] = []
+    for run in list_runs(home):
+        if run.describe().get("status") != "running" or run.is_live():
+            continue
+        recovered = recover(run.path)
+        run.drop_copies()
+        run.update(status="killed", applied=bool(recovered))
+        dead.append(run)
+    return tuple(dead)
+
+
+def _remove(folder: Path) -> None:
+    def unlock(function: Any, path: str, _: Any) -> None:
+        # A read-only folder in the copy: its owner may still open it.
+        Path(path).parent.chmod(0o700)
+        function(path)
+
+    if folder.exists():
+        shutil.rmtree(folder, onerror=unlock)
