@@ -1,0 +1,1 @@
+"""C: what the orchestrator may look at before it chooses."""
