@@ -1,4 +1,4 @@
-"""Settings: defaults < user file < project file < environment < flags; a project may only narrow."""
+"""What can be set, with its default."""
 
 from __future__ import annotations
 

@@ -1,0 +1,214 @@
+"""The keys of the configuration and the shapes of their values.
+
+Files, variables and flags all pass through one table, so that a value is refused in the same words wherever
+it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isnan
+from typing import Any
+
+from acr_cli.errors import AcrError, ConfigurationError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Key:
+    """One key of the configuration."""
+
+    name: str  # as written in TOML, tables by dots
+    field: str  # of Settings
+    kind: str  # "text" | "list" | "flag" | "count" | "number" | "money" | "duration" | "size"
+    choices: tuple[str, ...] = ()  # of a text
+    low: float = 0
+    high: float = float("inf")
+    file: bool = True  # whether a config file may hold it
+    project: str = ""  # how a project narrows it: "min" | "intersect" | "union" | "strict"; "": it may not
+    about: str = ""
+
+    @property
+    def variable(self) -> str:
+        return "ACR_" + self.name.upper().replace(".", "_")
+
+
+SANDBOXES = ("none", "bubblewrap", "auto", "docker")  # loosest first; `auto` is never looser than bubblewrap
+POLICIES = ("acrouter",)
+
+KEYS: tuple[Key, ...] = (
+    Key(name="policy", field="policy", kind="text", choices=POLICIES, about="how a candidate is chosen"),
+    Key(name="model", field="model", kind="text", file=False, about="this model only"),
+    Key(name="allow", field="allow", kind="list", project="intersect", about="only these models"),
+    Key(name="exclude", field="exclude", kind="list", project="union", about="never these models"),
+    Key(name="providers", field="providers", kind="list", about="accepted providers, found by their keys"),
+    Key(
+        name="exploration",
+        field="exploration",
+        kind="number",
+        high=1,
+        about="share of trying another",
+    ),
+    Key(name="seed", field="seed", kind="count", about="of the random numbers, for repeatable runs"),
+    Key(name="time_price", field="time_price", kind="money", about="USD for a second of local work"),
+    Key(name="max_cost", field="max_cost", kind="money", project="min", about="USD for a run"),
+    Key(name="max_steps", field="max_steps", kind="count", low=1, project="min", about="steps of a run"),
+    Key(name="max_time", field="max_time", kind="duration", project="min", about="time of a run"),
+    Key(name="attempts", field="attempts", kind="count", low=1, project="min", about="tries at a step"),
+    Key(
+        name="sandbox",
+        field="sandbox",
+        kind="text",
+        choices=SANDBOXES,
+        project="strict",
+        about="where tests run",
+    ),
+    Key(name="image", field="image", kind="text", about="container image for the tests"),
+    Key(name="dockerfile", field="dockerfile", kind="flag", about="build the repository's own Dockerfile"),
+    Key(
+        name="network",
+        field="network",
+        kind="text",
+        choices=("on", "none"),
+        project="strict",
+        about="for tests",
+    ),
+    Key(name="memory_limit", field="memory_limit", kind="size", low=1024**2, about="memory of the tests"),
+    Key(name="pids", field="pids", kind="count", low=1, about="processes of the tests"),
+    Key(name="test_timeout", field="test_timeout", kind="duration", about="time for one run of the tests"),
+    Key(name="test", field="test", kind="text", about="the test command, otherwise detected"),
+    Key(name="setup", field="setup", kind="text", about="the command that installs dependencies"),
+    Key(name="copy_ignored", field="copy_ignored", kind="list", about="ignored files that the tests need"),
+    Key(name="commit", field="commit", kind="flag", about="commit a verified fix"),
+    Key(name="memory.bound", field="memory_bound", kind="count", low=1, about="outcomes that are kept"),
+    Key(name="memory.store_text", field="store_text", kind="flag", project="strict", about="keep task texts"),
+    Key(name="memory.embedder", field="embedder", kind="text", about="minilm or sentence-transformers:MODEL"),
+)
+BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
+
+
+class Misfit(ValueError):
+    """A value that its key cannot hold; says what it must be."""
+
+
+def parse(key: Key, text: str, place: str, error: type[AcrError] = ConfigurationError) -> Any:
+    """The value of a variable, a flag or `acr config set`. Raises: `error`, naming `place`."""
+    value: object = text
+    if key.kind == "list":
+        value = [part.strip() for part in text.split(",") if part.strip()]
+    elif key.kind == "flag":
+        value = {"1": True, "true": True, "yes": True, "on": True}.get(text.lower())
+        value = {"0": False, "false": False, "no": False, "off": False}.get(text.lower(), value)
+        value = text if value is None else value
+    elif key.kind in ("count", "number", "money"):
+        number = text.strip().removeprefix("$").replace("_", "") if key.kind == "money" else text.strip()
+        try:
+            value = int(number) if key.kind == "count" else float(number)
+        except ValueError:
+            value = text
+    return checked(key, value, place, error)
+
+
+def checked(key: Key, value: object, place: str, error: type[AcrError] = ConfigurationError) -> Any:
+    """The value in the shape of its field. Raises: `error`."""
+    subject = place if place.startswith(("-", "ACR_")) else f"{place}: {key.name}"
+    try:
+        return _SHAPES[key.kind](key, value)
+    except Misfit as problem:
+        raise error(f"{subject} {problem}, not {_shown(value)}.") from None
+
+
+def _text(key: Key, value: object) -> str:
+    if not isinstance(value, str):
+        raise Misfit("must be a text in quotes")
+    if key.choices and value not in key.choices:
+        raise Misfit(f"must be {either(key.choices)}")
+    return value
+
+
+def _list(_key: Key, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise Misfit("must be a list of texts")
+    return tuple(value)
+
+
+def _flag(_key: Key, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Misfit("must be true or false")
+    return value
+
+
+def _number(key: Key, value: object) -> float:
+    what = "an amount of USD" if key.kind == "money" else "a number"
+    bounds = (
+        f" between {key.low:g} and {key.high:g}" if key.high < float("inf") else f" of at least {key.low:g}"
+    )
+    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
+        raise Misfit(f"must be {what}{bounds}")
+    if not key.low <= value <= key.high:
+        raise Misfit(f"must be {what}{bounds}")
+    return float(value)
+
+
+def _count(key: Key, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < key.low:
+        raise Misfit(f"must be a whole number of at least {key.low:g}")
+    return value
+
+
+def _duration(_key: Key, value: object) -> float:
+    if isinstance(value, str):
+        value = _scaled(value, {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400})
+    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value) or value <= 0:
+        raise Misfit("must be a duration like 90, 90s, 15m or 1h")
+    return float(value)
+
+
+def _size(key: Key, value: object) -> int:
+    if isinstance(value, str):
+        units = {u: 1024**n for n, u in enumerate(("", "k", "m", "g"))}
+        value = _scaled(value.lower().removesuffix("ib").removesuffix("b"), units)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < key.low:
+        raise Misfit("must be a size like 512MiB or 2GiB")
+    return int(value)
+
+
+def _scaled(text: str, units: Mapping[str, int]) -> float | None:
+    """The number in front of a unit, in the unit's base; several may follow each other ("1h30m")."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.strip().lower())
+    spelled = re.fullmatch(r"(?:\d+(?:\.\d+)?\s*[a-z]*\s*)+", text.strip().lower())
+    if not spelled or any(unit not in units for _, unit in parts):
+        return None
+    return sum(float(number) * units[unit] for number, unit in parts)
+
+
+_SHAPES: Mapping[str, Callable[[Key, object], Any]] = {
+    "text": _text,
+    "list": _list,
+    "flag": _flag,
+    "count": _count,
+    "number": _number,
+    "money": _number,
+    "duration": _duration,
+    "size": _size,
+}
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """ "; did you mean 'max_cost'?", or nothing. Pure."""
+    near = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def either(choices: Sequence[str]) -> str:
+    return choices[0] if len(choices) == 1 else f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def _shown(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
