@@ -132,6 +132,7 @@ class TestPlan:
     reason: str  # why this command: "pyproject.toml names pytest"
     report: str = ""  # path of the report inside the session's scratch; "" when the command writes none
     environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)  # to `put` before it runs: absolute paths in scratch
 
 
 class Toolchain(Protocol):
