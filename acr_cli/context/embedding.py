@@ -46,7 +46,7 @@ BUILTIN: Mapping[str, str] = {"minilm": "acr_cli.context.embedding:MiniLM"}
 def open_embedder(name: str) -> Embedder:
     """The embedder of the setting `memory.embedder`.
 
-    "minilm" loads its weights at its first use; a sentence-transformers model, whose key depends on them, here.
+    "minilm" reads its weights at its first use; a sentence-transformers model, keyed by them, at once.
 
     `name` is "minilm", "sentence-transformers:MODEL" (a model's name or a folder), or one of the entry points
     `acr_cli.embedders`, called without arguments.
@@ -67,7 +67,7 @@ def open_embedder(name: str) -> Embedder:
 class MiniLM:
     """all-MiniLM-L6-v2, int8, on onnxruntime: 384 numbers a text, of which the first 256 tokens are read.
 
-    Equal texts give equal vectors, whatever else is embedded in the same call. Several threads may share one."""
+    Equal texts give equal vectors, whatever else is embedded in the same call. Threads may share one."""
 
     key = f"all-MiniLM-L6-v2:int8:onnx:{WEIGHTS_SHA256[:8]}"
     size = 384
@@ -173,7 +173,7 @@ def _tokenizer(path: Path) -> Tokenizer:
 
 
 class SentenceTransformer:
-    """Any model of sentence-transformers, by name or folder. It is only read from this machine, never fetched.
+    """Any model of sentence-transformers, by name or folder; read from this machine alone, never fetched.
 
     The key is "st:NAME:FINGERPRINT" (of a folder, NAME is its last part), with a fingerprint over a sample of
     every weight, so that another revision under the same name has another key.
