@@ -40,7 +40,7 @@ NOT_IN_A_TEST = shutil.ignore_patterns(
     ),
     *("ensurepip", "lib2to3", "config-*"),
 )
-OWNED_BY_RUNNER = ("work", "home/runner")
+OWNED_BY_RUNNER = ("src", "home/runner")
 RUNNER = 1000
 PASSWD = """\
 root:x:0:0::/root:/bin/sh

@@ -90,7 +90,7 @@ make_image() {
     return 0
   fi
   "$python" "$here/base_image.py" | timeout 300 docker import --change "LABEL acr-test.key=$key" \
-    --change 'ENV PATH=/opt/python/bin:/usr/bin:/bin LANG=C.UTF-8' --change 'WORKDIR /work' - "$image" >/dev/null
+    --change 'ENV PATH=/opt/python/bin:/usr/bin:/bin LANG=C.UTF-8' --change 'WORKDIR /src' - "$image" >/dev/null
   # The limits that the verifier sets must be accepted, or every test would fail for another reason.
   timeout 120 docker run --rm --network none --read-only --tmpfs /tmp --memory 256m --pids-limit 64 \
     --user 1000:1000 --cap-drop ALL --security-opt no-new-privileges "$image" python3 -m pytest --version
