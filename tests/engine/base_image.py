@@ -25,7 +25,22 @@ from py_compile import PycInvalidationMode
 DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 PROGRAMS = (
     *("sh", "bash", "env", "id", "true", "false", "echo", "timeout", "sleep", "kill"),
-    *("cat", "ls", "cp", "mv", "rm", "mkdir", "chmod", "head", "tail", "grep", "find", "sed", "tar"),
+    *(
+        "cat",
+        "ls",
+        "cp",
+        "mv",
+        "rm",
+        "ln",
+        "mkdir",
+        "mktemp",
+        "touch",
+        "chmod",
+        "stat",
+        "dirname",
+        "basename",
+    ),
+    *("head", "tail", "grep", "find", "sed", "sort", "wc", "dd", "tar", "uname"),
 )
 NOT_IN_A_TEST = shutil.ignore_patterns(
     *(
