@@ -36,7 +36,7 @@ class Key:
 
 
 SANDBOXES = ("none", "bubblewrap", "auto", "docker")  # loosest first; `auto` is never looser than bubblewrap
-POLICIES = ("acrouter",)
+POLICIES = ("acrouter", "escalate", "fixed")
 
 KEYS: tuple[Key, ...] = (
     Key(name="policy", field="policy", kind="text", choices=POLICIES, about="how a candidate is chosen"),

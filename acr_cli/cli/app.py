@@ -1,0 +1,160 @@
+"""The tree of commands. A command's module is imported when the command is called, not before."""
+
+# ruff: noqa: PLR0917, ARG001  typer reads a command's options off its signature
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from acr_cli import __version__
+from acr_cli.cli.invocation import Invocation
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "fix": ("acr_cli.cli.fix", "Repair or change the repository you stand in."),
+    "apply": ("acr_cli.cli.apply", "Apply a run's patch that was kept back."),
+    "undo": ("acr_cli.cli.undo", "Reverse exactly the patch of a run."),
+    "route": ("acr_cli.cli.route", "Show which model would be chosen, and why."),
+    "memory": ("acr_cli.cli.memory", "What acr remembers of past outcomes."),
+    "models": ("acr_cli.cli.models", "The models that may be chosen."),
+    "runs": ("acr_cli.cli.runs", "Past runs."),
+    "config": ("acr_cli.cli.config", "Settings: show, set, set up."),
+    "doctor": ("acr_cli.cli.doctor", "Check what acr needs on this machine."),
+    "completion": ("acr_cli.cli.completion", "Print a shell's completion script."),
+}
+"""Name -> module, whose `app` is the command, and the line that stands for it in the list of commands."""
+
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+_GLOBAL = "global_"
+
+
+class Leaf(TyperCommand):
+    """A command that takes the global options too, so that they may stand before or after its name."""
+
+    def __init__(self, name: str | None, *, params: list[Any] | None = None, **rest: Any) -> None:
+        super().__init__(name, params=[*(params or []), *_hidden_globals()], **rest)
+
+    def invoke(self, ctx: Any) -> Any:
+        _take_globals(ctx)
+        return super().invoke(ctx)
+
+
+class Lazy(TyperGroup):
+    """The root: knows its commands by name and line, and imports one when it is asked for."""
+
+    def __init__(self, *, commands: Any = None, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.commands = _Commands()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+class _Commands(MutableMapping[str, Any]):
+    """Commands by name, each made when it is first looked at."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            module, _ = COMMANDS[name]
+            command = get_command(import_module(module).app)
+            command.name = name
+            self._made[name] = command
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def group(help_text: str) -> typer.Typer:
+    """A command with commands of its own, or (with a single one and no callback) one command."""
+    return typer.Typer(
+        help=help_text,
+        add_completion=False,
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings=CONTEXT,
+    )
+
+
+@functools.cache
+def root() -> TyperGroup:
+    """The whole program as one command."""
+    app = typer.Typer(
+        cls=Lazy,
+        add_completion=False,
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings=CONTEXT,
+    )
+
+    @app.callback()
+    def acr(
+        ctx: typer.Context,
+        global_directory: str = typer.Option(None, "-C", metavar="DIR", help="Act as if started in DIR."),
+        global_quiet: bool = typer.Option(False, "-q", "--quiet", help="No progress, only the result."),
+        global_verbose: bool = typer.Option(False, "-v", "--verbose", help="More progress; full traces."),
+        global_no_color: bool = typer.Option(False, "--no-color", help="No colour."),
+        global_config: str = typer.Option(None, "--config", metavar="FILE", help="Instead of config.toml."),
+        version: bool = typer.Option(False, "--version", help="Show the version.", is_eager=True),
+    ) -> None:
+        """Repair code in a git repository: route each step to a model, verify the result, remember it."""
+        if version:
+            sys.stdout.write(f"acr {__version__}\n")
+            raise typer.Exit
+        _take_globals(ctx)
+
+    command = get_command(app)
+    if not isinstance(command, TyperGroup):
+        raise TypeError("the root of the commands is no group")
+    return command
+
+
+@functools.cache
+def _hidden_globals() -> tuple[Any, ...]:
+    """The global options, as a command takes them: the same, without a line in its help."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @app.command()
+    def options(
+        global_directory: str = typer.Option(None, "-C", metavar="DIR", hidden=True),
+        global_quiet: bool = typer.Option(False, "-q", "--quiet", hidden=True),
+        global_verbose: bool = typer.Option(False, "-v", "--verbose", hidden=True),
+        global_no_color: bool = typer.Option(False, "--no-color", hidden=True),
+        global_config: str = typer.Option(None, "--config", metavar="FILE", hidden=True),
+    ) -> None:
+        """Only its parameters are used."""
+
+    return tuple(get_command(app).params)
+
+
+def _take_globals(ctx: Any) -> None:
+    names = [name for name in ctx.params if name.startswith(_GLOBAL)]
+    given = {name.removeprefix(_GLOBAL): ctx.params[name] for name in names}
+    if not isinstance(ctx.command, TyperGroup):
+        for name in names:
+            del ctx.params[name]
+    invocation = ctx.find_root().obj
+    if isinstance(invocation, Invocation):
+        invocation.update(**given)

@@ -1,0 +1,160 @@
+"""`acr fix`: repair or change the repository you stand in."""
+
+# ruff: noqa: PLR0917, ARG001  typer reads a command's options off its signature
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from acr_cli.cli.app import Leaf, group
+from acr_cli.cli.inputs import read_task
+from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.shapes import JsonLines
+from acr_cli.cli.shapes import result as result_shape
+from acr_cli.cli.terminal import asks
+from acr_cli.errors import UsageError
+from acr_cli.events import Emit, Notice
+from acr_cli.records import RunResult
+from acr_cli.settings import BY_NAME, Settings
+
+app = group("")
+
+VALUES = (
+    *("test", "model", "allow", "exclude", "policy", "max_cost", "max_steps", "max_time", "attempts"),
+    *("sandbox", "image", "network", "setup"),
+)
+SWITCHES = ("commit", "dry_run", "plan_only", "yes")
+POLICY = typer.Option(
+    None, metavar="NAME", help=f"How models are chosen: {', '.join(BY_NAME['policy'].choices)}."
+)
+SANDBOX = typer.Option(None, metavar="NAME", help="auto, docker, bubblewrap or none.")
+
+
+@app.command(cls=Leaf)
+def fix(
+    ctx: typer.Context,
+    task: str = typer.Argument(
+        None, metavar="TASK|-", help="What to do; without it: make failing tests pass."
+    ),
+    issue: str = typer.Option(None, metavar="FILE|-", help="The text of an issue."),
+    log: str = typer.Option(None, metavar="FILE|-", help="A failing log."),
+    test: str = typer.Option(None, metavar="CMD", help="The test command; otherwise it is detected."),
+    model: str = typer.Option(None, metavar="MODEL", help="This model only, without routing."),
+    allow: str = typer.Option(None, metavar="MODEL,...", help="Choose among these models only."),
+    exclude: str = typer.Option(None, metavar="MODEL,...", help="Never choose these models."),
+    policy: str = POLICY,
+    max_cost: str = typer.Option(None, metavar="USD", help="Most to spend; default 1."),
+    max_steps: str = typer.Option(None, metavar="N", help="Most steps; default 20."),
+    max_time: str = typer.Option(None, metavar="DURATION", help="Most time (90s, 15m, 1h); default 15m."),
+    attempts: str = typer.Option(None, metavar="N", help="Most attempts at a step; default 3."),
+    sandbox: str = SANDBOX,
+    image: str = typer.Option(None, metavar="IMAGE", help="The container image for the tests."),
+    network: str = typer.Option(None, metavar="none|on", help="Network for the tests; default none."),
+    setup: str = typer.Option(
+        None, metavar="CMD", help="Installs dependencies into the sandbox; with network."
+    ),
+    commit: bool = typer.Option(False, "--commit", help="Commit exactly the changed files."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show the verified patch, but do not apply it."),
+    plan_only: bool = typer.Option(False, "--plan-only", help="Stop after the plan."),
+    yes: bool = typer.Option(False, "--yes", help="Answer questions with yes."),
+    as_json: bool = typer.Option(
+        False, "--json", help="One JSON event a line on stdout; the result is the last."
+    ),
+    output: str = typer.Option(None, "-o", "--output", metavar="FILE", help="Write the patch to FILE too."),
+) -> int:
+    """Repair or change the repository you stand in.
+
+    Without TASK the failing tests are what is to be fixed. A patch is applied only when tests prove it; it is
+    left uncommitted, and `acr undo` reverses it.
+    """
+    invocation: Invocation = ctx.obj
+    lines = JsonLines()
+    if as_json:
+        invocation.on_failure = lines.fail
+    if dry_run and commit:
+        raise UsageError("--dry-run applies nothing, so --commit has nothing to commit.")
+    flags: dict[str, object] = {name: ctx.params[name] for name in VALUES}
+    # A flag that is not given leaves what the configuration says.
+    flags |= {name: ctx.params[name] or None for name in SWITCHES}
+    settings = invocation.settings(flags)
+    wanted, remark = read_task(task, issue, log, settings.test)
+    patch_file = _writable(output)
+    emit, close, finish = _sinks(invocation, lines, as_json=as_json)
+    try:
+        if remark:
+            emit(Notice(level="info", text=remark))
+        settings = _with_providers(settings, invocation, emit, quiet=as_json)
+        from acr_cli import build
+
+        result = build.run(settings, where=Path.cwd(), task=wanted, emit=emit)
+    finally:
+        close()
+    if patch_file is not None:
+        _write_patch(patch_file, result.patch)
+    finish(result)
+    return result.exit_code
+
+
+def _sinks(
+    invocation: Invocation, lines: JsonLines, *, as_json: bool
+) -> tuple[Emit, Callable[[], None], Callable[[RunResult], None]]:
+    """Where events go, how that ends, and how the result is shown."""
+    if as_json:
+        return lines.emit, lambda: None, lambda result: lines.put(result_shape(result))
+    from acr_cli.cli.render import Screen, show_result
+
+    screen = Screen(invocation.err, quiet=invocation.quiet, verbose=invocation.verbose)
+    return screen.emit, screen.close, lambda result: show_result(invocation.out, result)
+
+
+def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, quiet: bool) -> Settings:
+    """Propose what was found by its key where nothing is accepted yet; nothing is ever used unasked."""
+    if settings.models or settings.providers or settings.model or settings.allow:
+        return settings
+    from acr_cli.cli.proposals import accept, found
+
+    proposals = found(settings)
+    if not proposals:
+        return settings
+    if quiet or not asks():
+        names = ", ".join(proposal.name for proposal in proposals)
+        emit(Notice(level="info", text=f"{names} could be used, but was not accepted: `acr config init`."))
+        return settings
+    accepted = accept(proposals, invocation.config_file)
+    return invocation.settings({**_as_flags(settings), "providers": list(accepted)}) if accepted else settings
+
+
+def _as_flags(settings: Settings) -> dict[str, Any]:
+    """What was given as flags, to be given again."""
+    given = {name for name, place in settings.origins.items() if place.startswith("--")}
+    flags: dict[str, Any] = {}
+    for name in given:
+        value = getattr(settings, BY_NAME[name].field if name in BY_NAME else name)
+        flags[BY_NAME[name].field if name in BY_NAME else name] = (
+            list(value) if isinstance(value, tuple) else value
+        )
+    return flags
+
+
+def _writable(output: str | None) -> Path | None:
+    """The file for the patch, checked before anything is paid. Raises: UsageError."""
+    if output is None:
+        return None
+    path = Path(output).expanduser().absolute()
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"-o {output}: no file can be written there.")
+    return path
+
+
+def _write_patch(path: Path, patch: str) -> None:
+    """The bytes of the patch as they are. An error is reported, the run's own result still counts."""
+    try:
+        path.write_bytes(patch.encode(errors="surrogateescape"))
+    except OSError as error:
+        sys.stderr.write(f"warning: -o {path}: {error.strerror}.\n")

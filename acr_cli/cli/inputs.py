@@ -1,0 +1,88 @@
+"""What a command is given: an argument, a file, or standard input, which is never waited for unasked."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+from pathlib import Path
+
+from acr_cli.errors import UsageError
+from acr_cli.records import Task
+
+TASK_BYTES = 1024 * 1024
+LOG_HEAD, LOG_TAIL = 64 * 1024, 192 * 1024  # characters of a long log that are kept
+PATIENCE = 0.25  # seconds that a silent pipe is given, so that a program just started beside us may write
+
+
+def read_task(task: str | None, issue: str | None, log: str | None, test: str | None) -> tuple[Task, str]:
+    """The task, and a remark for the user ("" for none).
+
+    Standard input is read for `-`, or when it is piped and neither TASK, --issue nor --log is given; it is
+    never joined to a TASK. Raises: UsageError."""
+    if [task, issue, log].count("-") > 1:
+        raise UsageError("Standard input can be read only once.", hint="Give one - and a file for the other.")
+    if task is not None and issue is not None:
+        raise UsageError("TASK and --issue say the same thing twice.", hint="Leave one of them away.")
+    text = remark = ""
+    if task == "-" or issue == "-":
+        text = _stdin_text()
+    elif issue is not None:
+        text = _file(issue, "--issue")
+    elif task is not None:
+        text = task
+    elif log is None:
+        text, remark = piped()
+    if (task is not None or issue is not None) and not text.strip():
+        raise UsageError(
+            "The task is empty.", hint="Say what is wrong, or leave TASK away to fix failing tests."
+        )
+    if len(text.encode(errors="replace")) > TASK_BYTES:
+        raise UsageError("The task is longer than 1 MiB.", hint="Give a log with --log, which is shortened.")
+    said = ""
+    if log is not None:
+        said = shortened(_stdin_text() if log == "-" else _file(log, "--log"))
+        if not said.strip():
+            raise UsageError("The log is empty.")
+    return Task(text=text.strip(), log=said, test_command=test), remark
+
+
+def _file(name: str, flag: str) -> str:
+    try:
+        return Path(name).expanduser().read_bytes().decode(errors="replace")
+    except OSError as error:
+        raise UsageError(f"{flag} {name}: {error.strerror}.") from error
+
+
+def _stdin_text() -> str:
+    if sys.stdin is None or sys.stdin.closed:
+        raise UsageError("Standard input is closed.", hint="Pipe something in, or name a file.")
+    return sys.stdin.buffer.read().decode(errors="replace")
+
+
+def piped() -> tuple[str, str]:
+    """What was piped in, if anything; and a remark where a pipe is open and silent."""
+    if sys.stdin is None or sys.stdin.closed:
+        return "", ""
+    descriptor = sys.stdin.fileno()
+    try:
+        mode = os.fstat(descriptor).st_mode
+    except OSError:
+        return "", ""
+    if stat.S_ISREG(mode):
+        return _stdin_text(), ""
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return "", ""  # a terminal, /dev/null
+    ready, _, _ = select.select([descriptor], [], [], PATIENCE)
+    if not ready:
+        return "", "standard input is open but silent, and is not waited for; `acr fix -` waits."
+    return _stdin_text(), ""
+
+
+def shortened(log: str) -> str:
+    """Head and tail of a long log. Pure."""
+    if len(log) <= LOG_HEAD + LOG_TAIL:
+        return log
+    left_out = len(log) - LOG_HEAD - LOG_TAIL
+    return f"{log[:LOG_HEAD]}\n[... {left_out} characters left out ...]\n{log[-LOG_TAIL:]}"

@@ -1,0 +1,83 @@
+"""What the global options of one invocation say, wherever they stand on the line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acr_cli.cli.terminal import clean, console
+from acr_cli.errors import UsageError
+from acr_cli.settings import Settings, load, user_file
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """Why a command could not be carried out."""
+
+    id: str
+    exit_code: int
+    message: str
+    hint: str = ""
+
+
+@dataclass(kw_only=True, slots=True)
+class Invocation:
+    """One call of the program."""
+
+    quiet: bool = False
+    verbose: bool = False
+    no_color: bool = False
+    config: Path | None = None
+    on_failure: Callable[[Failure], None] | None = None  # what a command prints on stdout for a failure
+
+    def update(
+        self, *, directory: str | None, quiet: bool, verbose: bool, no_color: bool, config: str | None
+    ) -> None:
+        """Take the global options in; `-C` changes the directory, so that all later paths start there.
+
+        Raises: UsageError."""
+        if config is not None:
+            self.config = Path(config).expanduser().absolute()
+        if directory is not None:
+            try:
+                os.chdir(Path(directory).expanduser())
+            except OSError as error:
+                raise UsageError(f"-C {directory}: {error.strerror}.") from error
+        self.quiet = self.quiet or quiet
+        self.verbose = self.verbose or verbose
+        self.no_color = self.no_color or no_color
+
+    @property
+    def out(self) -> Console:
+        """For results."""
+        return console(sys.stdout, no_color=self.no_color)
+
+    @property
+    def err(self) -> Console:
+        """For progress."""
+        return console(sys.stderr, no_color=self.no_color)
+
+    @property
+    def config_file(self) -> Path:
+        return user_file(config=self.config)
+
+    def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
+        """The settings of this invocation; what is odd about their sources goes to stderr.
+
+        Raises: ConfigurationError, UsageError."""
+        try:
+            where = Path.cwd()
+        except FileNotFoundError as error:
+            raise UsageError("The current directory no longer exists.") from error
+        loaded = load(where=where, config=self.config, flags=flags)
+        if not self.quiet:
+            for warning in loaded.warnings:
+                sys.stderr.write(f"warning: {clean(warning)}\n")
+        return loaded.settings

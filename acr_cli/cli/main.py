@@ -1,0 +1,147 @@
+"""The entry point: the only place that catches, and the only one that decides an exit code.
+
+Everything else raises `AcrError` or returns a number. What nobody foresaw becomes one sentence and a trace in
+the home folder's `logs`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from acr_cli import __version__
+from acr_cli.errors import AcrError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from acr_cli.cli.invocation import Failure, Invocation
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code. Never raises."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A file name need not be valid text in the terminal's encoding.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    if arguments == ["--version"]:
+        # Answered before typer is imported: programs ask it often.
+        sys.stdout.write(f"acr {__version__}\n")
+        return 0
+    from acr_cli.cli.invocation import Invocation
+
+    signal.signal(signal.SIGTERM, _terminate)
+    return _guarded(arguments, Invocation())
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """SIGTERM ends a run as Ctrl-C does: everything is cleaned up."""
+    raise KeyboardInterrupt
+
+
+def _guarded(arguments: list[str], invocation: Invocation) -> int:
+    from acr_cli.cli.invocation import Failure
+
+    try:
+        code = _run(arguments, invocation)
+        sys.stdout.flush()
+    except AcrError as error:
+        failure = Failure(id=error.id, exit_code=error.exit_code, message=error.message, hint=error.hint)
+        return _report(failure, invocation)
+    except KeyboardInterrupt:
+        failure = Failure(id="interrupted", exit_code=INTERRUPTED, message="Interrupted.")
+        return _report(failure, invocation)
+    except BrokenPipeError:
+        return _reader_has_gone()
+    except Exception as error:  # noqa: BLE001  the last line of defence: one sentence instead of a trace
+        return _report(_unexpected(error, invocation), invocation)
+    return code
+
+
+def _run(arguments: list[str], invocation: Invocation) -> int:
+    """Parse and carry out. Typer's own errors become ours or a code; all others pass."""
+    if arguments[:2] == ["completion", "--values"]:
+        from acr_cli.cli.values import print_values
+
+        return print_values(arguments[2:], invocation)
+    import typer
+
+    from acr_cli.cli.app import root
+    from acr_cli.errors import UsageError
+
+    command = root()
+    try:
+        with command.make_context("acr", arguments, obj=invocation) as context:
+            result = command.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except typer.TyperException as error:
+        context_ = getattr(error, "ctx", None)
+        path = context_.command_path if context_ is not None else "acr"
+        text = error.format_message()
+        if text.startswith("Usage:"):
+            # A command that was called without anything shows its help.
+            sys.stderr.write(text.rstrip() + "\n")
+            return 2
+        raise UsageError(_sentence(text), hint=f"`{path} -h` shows what it takes.") from None
+    return result if isinstance(result, int) else 0
+
+
+def _sentence(text: str) -> str:
+    line = " ".join(text.split())
+    return line if line.endswith((".", "?", "!", ")")) else line + "."
+
+
+def _report(failure: Failure, invocation: Invocation) -> int:
+    """One sentence, and what to do, on stderr; for a command in JSON its last line on stdout."""
+    from acr_cli.cli.terminal import clean, colored
+
+    red, plain = ("\x1b[31m", "\x1b[0m") if colored(sys.stderr, no_color=invocation.no_color) else ("", "")
+    lines = f"{red}acr:{plain} {clean(failure.message)}\n"
+    if failure.hint:
+        lines += f"     {clean(failure.hint)}\n"
+    try:
+        sys.stderr.write(lines)
+        if invocation.on_failure is not None:
+            invocation.on_failure(failure)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _reader_has_gone()
+    return failure.exit_code
+
+
+def _unexpected(error: Exception, invocation: Invocation) -> Failure:
+    import traceback
+    from datetime import UTC, datetime
+
+    from acr_cli.cli.invocation import Failure
+    from acr_cli.settings import home_folder
+
+    trace = "".join(traceback.format_exception(error))
+    if invocation.verbose:
+        sys.stderr.write(trace)
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = home_folder() / "logs" / f"crash-{stamp}-{os.getpid()}.txt"
+    message = f"Unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"acr {__version__}, Python {sys.version}\n{trace}")
+    except OSError:
+        return Failure(id="unexpected", exit_code=1, message=message, hint="Run again with -v for the trace.")
+    return Failure(id="unexpected", exit_code=1, message=message, hint=f"The trace is in {path}.")
+
+
+def _reader_has_gone() -> int:
+    """Whoever read our output has all that it wanted, as in `acr runs list | head`; be silent from now on."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, sys.stdout.fileno())
+    return 0

@@ -1,0 +1,73 @@
+"""What a terminal may be sent: colour only where it is wanted, control sequences of others never."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FILE_WIDTH = 200  # columns of a table that goes to a file or a pipe
+
+# Sequences first and whole (CSI, OSC and other strings, two-byte ones), then every control that is left: C0
+# but newline and tab, DEL, C1, and the marks that turn the direction of text around.
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """Text from elsewhere (a model, a test, a file name) that no terminal obeys. Pure."""
+    return _CONTROLS.sub("", _SEQUENCES.sub("", text))
+
+
+def one_line(text: str, width: int = 160) -> str:
+    """The same on one line of at most `width` characters. Pure."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def colored(stream: IO[str], environ: Mapping[str, str] = os.environ, *, no_color: bool = False) -> bool:
+    """Whether to colour a stream: by `--no-color`, NO_COLOR, FORCE_COLOR, or whether it is a terminal."""
+    if no_color or environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def console(stream: IO[str], *, no_color: bool = False) -> Console:
+    """A console on a stream that interprets nothing in what it prints."""
+    from rich.console import Console
+
+    tint = colored(stream, no_color=no_color)
+    terminal = stream.isatty()
+    known = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
+    return Console(
+        file=stream,
+        force_terminal=terminal or tint,
+        color_system=("truecolor" if known else "256") if tint else None,
+        width=None if terminal else FILE_WIDTH,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def asks() -> bool:
+    """Whether somebody is there to answer a question."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirmed(question: str) -> bool:
+    """Ask on stderr; anything but y or yes is no."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
