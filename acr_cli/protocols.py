@@ -59,7 +59,9 @@ class Recipe:
     language: str
     image: str | None = None  # base image for docker; None: the sandbox's default for the language
     dockerfile: str | None = None  # the repository's own, when the user asked for it
-    setup: tuple[str, ...] = ()  # shell commands that install dependencies, with network, in the copied manifests
+    setup: tuple[
+        str, ...
+    ] = ()  # shell commands that install dependencies, with network, in the copied manifests
     manifests: tuple[str, ...] = ()  # the files that `setup` reads; they key the cache
     repository: str = ""  # identity: one repository's image never serves another
     environment: Mapping[str, str] = field(default_factory=dict)  # for tests
@@ -67,7 +69,7 @@ class Recipe:
 
 class Session(Protocol):
     """One private copy of a tree inside a sandbox. Every `run` gets fresh processes on that copy: none
-    outlives its command. Not thread-safe; `clone` gives a second one."""
+    outlives its command. Not thread-safe."""
 
     workdir: str  # where the copy is, as the commands see it
     scratch: str  # a writable folder outside the copy, as the commands see it; survives between runs
@@ -132,7 +134,9 @@ class TestPlan:
     reason: str  # why this command: "pyproject.toml names pytest"
     report: str = ""  # path of the report inside the session's scratch; "" when the command writes none
     environment: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)  # to `put` before it runs: absolute paths in scratch
+    files: Mapping[str, bytes] = field(
+        default_factory=dict
+    )  # to `put` before it runs: absolute paths in scratch
 
 
 class Toolchain(Protocol):
@@ -272,14 +276,16 @@ class Policy(Protocol):
 
     name: str
 
-    def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random) -> Choice | None:
-        """The next candidate, or None when going on does not pay. `candidates` are the eligible ones; those in
-        `context.failed` and `context.unavailable` are never chosen."""
+    def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
+        """The next candidate, or None when nobody is left or going on does not pay. `candidates` are the
+        eligible ones; those in `context.failed` and `context.unavailable` are never chosen. Without `rng`
+        nothing is explored: the likeliest choice."""
         ...
 
 
 class Voter(Protocol):
     name: str
+    weight: float  # of its vote, before anything is learnt
 
     def vote(self, context: Context, candidates: Sequence[Candidate]) -> Mapping[str, Vote]:
         """A vote by candidate id; a candidate that the voter knows nothing of is left out. Pure."""
@@ -294,7 +300,8 @@ class Verifier(Protocol):
         ...
 
     def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
-        """Undo edits to protected files in the tree, then syntax, tests in a fresh sandbox, and the score u."""
+        """Undo edits to protected files in the tree, then syntax, tests in a fresh sandbox, and the score
+        u."""
         ...
 
 
@@ -325,7 +332,8 @@ class Store(Protocol):
         ...
 
     def settle(self) -> None:
-        """After a run: bring the Chroma collection up to date. Never raises for a busy or broken collection."""
+        """After a run: bring the Chroma collection up to date. Never raises for a busy or broken
+        collection."""
         ...
 
 
@@ -398,5 +406,3 @@ class Gateway(Protocol):
 
         Raises: ProviderError and its kinds, BudgetExhausted."""
         ...
-
-

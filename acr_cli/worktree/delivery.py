@@ -1,8 +1,8 @@
 """The one way back: writes a patch into the user's working tree, whole or not at all.
 
-Every touched file must be as it was when the run began. The new contents are staged beside the files, a journal
-in the run's folder says what is about to be renamed, and only then are they renamed. A process killed between
-two renames leaves the journal, and `recover` completes or removes what it finds.
+Every touched file must be as it was when the run began. The new contents are staged beside the files, a
+journal in the run's folder says what is about to be renamed, and only then are they renamed. A process killed
+between two renames leaves the journal, and `recover` completes or removes what it finds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class _Entry:
 def deliver(root: Path, changes: Mapping[str, Change], folder: Path) -> None:
     """Write the changes (paths relative to `root`); `folder` holds the journal.
 
-    Raises: PatchConflict when a file is not as `before` says or cannot be written; nothing is changed then."""
+    Raises: PatchConflict when a file is not as `before` says or cannot be written; nothing is changed
+    then."""
     for name, change in changes.items():
         _refuse_unless_same(root, name, _digest(change.before))
     entries: list[_Entry] = []

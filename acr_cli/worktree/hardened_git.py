@@ -1,8 +1,8 @@
 """The one file that wraps GitPython, hardened.
 
-No hook, file-system monitor, pager, external diff or filter of the repository runs, no optional lock is taken,
-and nothing asks on the terminal. The git directory, the work tree and the index are always named, so that
-`GIT_DIR` and the like in the environment have no effect.
+No hook, file-system monitor, pager, external diff or filter of the repository runs, no optional lock is
+taken, and nothing asks on the terminal. The git directory, the work tree and the index are always named, so
+that `GIT_DIR` and the like in the environment have no effect.
 """
 
 from __future__ import annotations

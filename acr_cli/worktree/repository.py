@@ -1,6 +1,7 @@
 """The user's repository: found, checked, and only ever read.
 
-Refused, each with one sentence: no repository, a bare one, the home directory, a submodule, a path that loops.
+Refused, each with one sentence: no repository, a bare one, the home directory, a submodule, a path that
+loops.
 """
 
 from __future__ import annotations

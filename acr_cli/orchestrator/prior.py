@@ -1,0 +1,61 @@
+"""The published prior: success rate of a model in a dimension, and how it was found.
+
+Lookup: the exact name, then an alias, then the family; a model that none of them knows starts neutral, at the
+mean of its dimension. Figures and source: `priors.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from statistics import fmean
+
+_DATE = re.compile(r"[-@](20\d{6}|20\d{2}-\d{2}-\d{2}|\d{4})$|[-:]latest$")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prior:
+    """A success rate in [0, 1] and where it comes from, for people."""
+
+    value: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    columns: dict[str, int]
+    models: dict[str, list[float]]
+    aliases: dict[str, str]
+    families: dict[str, str]
+
+
+def plain_name(model: str) -> str:
+    """A model's name without provider prefix and date, in lower case. Pure."""
+    return _DATE.sub("", model.lower().rsplit("/", 1)[-1])
+
+
+def published(model: str, family: str, dimension: str) -> Prior:
+    """The prior of a model (litellm's name; empty for a backend without one) in a dimension. Pure."""
+    table = _table()
+    column = table.columns[dimension]
+    name = plain_name(model)
+    known = table.aliases.get(name, name)
+    if known in table.models:
+        note = "published" if known == name else f"published for {known}"
+        return Prior(value=table.models[known][column], note=note)
+    for beginning in sorted(table.families, key=len, reverse=True):
+        if name.startswith(beginning) or (family and family.startswith(beginning)):
+            relative = table.families[beginning]
+            return Prior(value=table.models[relative][column], note=f"inherited from {relative}")
+    neutral = fmean(row[column] for row in table.models.values())
+    return Prior(value=neutral, note="no published figure: starts neutral")
+
+
+@lru_cache(maxsize=1)
+def _table() -> _Table:
+    content = tomllib.loads(files("acr_cli.orchestrator").joinpath("priors.toml").read_text("utf-8"))
+    columns = {name: index for index, name in enumerate(content["columns"])}
+    return _Table(columns, content["models"], content["aliases"], content["families"])

@@ -1,0 +1,25 @@
+"""DimensionBest: the published success rate of each model in the step's dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from acr_cli.orchestrator.prior import published
+from acr_cli.records import Candidate, Context, Vote
+
+WEIGHT = 0.9
+"""Of the released router v4.5 (arXiv 2606.22902)."""
+
+
+class PriorVoter:
+    """Implements `protocols.Voter`; votes for every candidate, neutrally where nothing is published."""
+
+    name = "prior"
+    weight = WEIGHT
+
+    def vote(self, context: Context, candidates: Sequence[Candidate]) -> Mapping[str, Vote]:
+        votes = {}
+        for candidate in candidates:
+            prior = published(candidate.model, candidate.family, context.dimension)
+            votes[candidate.id] = Vote(voter=self.name, value=prior.value, weight=WEIGHT, note=prior.note)
+        return votes

@@ -1,0 +1,181 @@
+"""What a run has come to so far, and the result that is made of it: status, receipt, evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from acr_cli.errors import AcrError, ProviderError
+from acr_cli.records import (
+    EXIT_CODES,
+    Attempt,
+    Candidate,
+    Choice,
+    Context,
+    Evidence,
+    Failed,
+    Passed,
+    Receipt,
+    RunResult,
+    Status,
+    Step,
+    StepKind,
+    StepReport,
+    Unverified,
+    Usage,
+    Verdict,
+    Void,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One candidate's try at a step: what was known, who was chosen, what came of it."""
+
+    number: int  # of the attempt within its step, from 1
+    step: Step
+    context: Context
+    choice: Choice
+    candidate: Candidate
+    attempt: Attempt
+    verdict: Verdict
+
+
+NEEDS_MODEL = (
+    "Run `acr config init`, or add a model with `acr models add`; a local Ollama works without a key."
+)
+
+
+@dataclass(kw_only=True, slots=True)
+class Progress:
+    """The one mutable record of a run; money and time are told to it when a result is made."""
+
+    run: str
+    has_models: bool  # whether any candidate is a language model
+    usage: Usage = field(default_factory=Usage)
+    steps: list[StepReport] = field(default_factory=list)
+    last: Verdict | None = None  # of the last step
+    best: Attempt | None = None  # the failed attempt with the highest u, kept for the user
+    evidence: Evidence | None = None  # for the last step, or for the best attempt at it
+    faults: list[str] = field(default_factory=list)  # reasons of void attempts
+    strongest: str = ""
+    strongest_usd: float | None = None
+
+    def foresee(self, choice: Choice, eligible: Sequence[Candidate]) -> None:
+        """Before a step's first attempt: what the most able model alone is expected to cost for it."""
+        models = {c.id for c in eligible if c.model}
+        priced = [f for f in choice.forecasts if f.candidate in models and f.cost_usd is not None]
+        if priced:
+            strongest = max(priced, key=lambda f: (f.p_success, f.cost_usd))
+            self.strongest = strongest.candidate
+            self.strongest_usd = (self.strongest_usd or 0.0) + (strongest.cost_usd or 0.0)
+
+    def failed(self, attempt: Attempt, evidence: Evidence) -> None:
+        """A verified failure: the best of them is kept."""
+        better = self.evidence is None or evidence.u > self.evidence.u
+        if better or (attempt.patch and self.best is None):
+            self.evidence = evidence
+            self.best = attempt if attempt.patch else self.best
+
+    def finished(self, step: Step, trial: Trial | None, *, cost_usd: float) -> None:
+        """A step is over; `trial` is its last one."""
+        verdict = trial.verdict if trial else Void(reason="no candidate was left to try")
+        failures = len(step.lessons)
+        if isinstance(verdict, Passed | Unverified):
+            self.evidence = verdict.evidence
+        elif failures and self.evidence:
+            # Failures are evidence; a void that came after them is not.
+            verdict = Failed(evidence=self.evidence)
+        self.last = verdict
+        executable = step.kind in (StepKind.EDIT, StepKind.TEST) and not isinstance(verdict, Void)
+        self.steps.append(
+            StepReport(
+                kind=step.kind,
+                dimension=step.dimension,
+                model=trial.candidate.id if trial else "",
+                reason=trial.choice.reason if trial else "",
+                attempts=failures + isinstance(verdict, Passed | Unverified),
+                u=self.evidence.u if executable and self.evidence else None,
+                cost_usd=cost_usd,
+            )
+        )
+
+    def conclusion(
+        self, patch: str, files: tuple[str, ...], *, plan_only: bool, usd: float, seconds: float
+    ) -> RunResult:
+        """The result of a run whose steps are over; `patch` is what they left in the tree.
+
+        Raises: ProviderError when no candidate could finish the last step."""
+        match self.last:
+            case Passed(evidence=evidence):
+                return self.result(Status.FIXED, evidence.reason, patch, files, usd=usd, seconds=seconds)
+            case Unverified(evidence=evidence) if not plan_only:
+                return self.result(
+                    Status.CHANGED_UNVERIFIED,
+                    f"A patch was made but not verified: {evidence.reason}",
+                    patch,
+                    files,
+                    hint=f"Look at it and take it with `acr apply {self.run}`.",
+                    usd=usd,
+                    seconds=seconds,
+                )
+            case Unverified() | None:
+                plan = "This is the plan; nothing was changed."
+                return self.result(Status.NOTHING_TO_FIX, plan, usd=usd, seconds=seconds)
+            case Failed(evidence=evidence):
+                return self._not_fixed(evidence, usd=usd, seconds=seconds)
+            case Void(reason=reason):
+                raise ProviderError(
+                    f"No candidate could finish: {'; '.join(self.faults) or reason}.",
+                    hint="`acr models test` tries each model; the run is kept.",
+                )
+
+    def stopped(self, status: Status, error: AcrError, *, usd: float, seconds: float) -> RunResult:
+        """The result of a run that an error ended; the best attempt until then is kept."""
+        patch, files = self._kept()
+        result = self.result(status, error.message, patch, files, hint=error.hint, usd=usd, seconds=seconds)
+        return replace(result, exit_code=error.exit_code, error_id=error.id)
+
+    def result(
+        self,
+        status: Status,
+        summary: str,
+        patch: str = "",
+        files: tuple[str, ...] = (),
+        *,
+        hint: str = "",
+        usd: float,
+        seconds: float,
+    ) -> RunResult:
+        return RunResult(
+            run=self.run,
+            status=status,
+            exit_code=EXIT_CODES.get(status, 1),
+            receipt=Receipt(
+                paid_usd=usd,
+                strongest=self.strongest,
+                strongest_usd=self.strongest_usd,
+                usage=self.usage,
+                seconds=seconds,
+            ),
+            patch=patch,
+            files=files,
+            evidence=self.evidence,
+            steps=tuple(self.steps),
+            summary=summary,
+            hint=hint,
+        )
+
+    def _not_fixed(self, evidence: Evidence, *, usd: float, seconds: float) -> RunResult:
+        patch, files = self._kept()
+        if not self.has_models:
+            hint = f"A language model can do more. {NEEDS_MODEL}"
+        elif patch:
+            hint = f"The best attempt is kept: `acr apply {self.run}` shows it."
+        else:
+            hint = "Raise --attempts or --max-cost, or add a stronger model."
+        reason = f"Not fixed: {evidence.reason}"
+        return self.result(Status.NOT_FIXED, reason, patch, files, hint=hint, usd=usd, seconds=seconds)
+
+    def _kept(self) -> tuple[str, tuple[str, ...]]:
+        return (self.best.patch, self.best.files) if self.best else ("", ())
