@@ -1,0 +1,9 @@
+"""One file a language: how its tests are found, installed, run and read."""
+
+from __future__ import annotations
+
+BUILTIN = {
+    "python": "acr_cli.toolchains.python:Python",
+    "command": "acr_cli.toolchains.command:Command",
+}
+"""Toolchains in the order in which a tree is shown to them; `command` knows every tree, so it is last."""

@@ -1,0 +1,81 @@
+"""Python: pytest and unittest, whatever the repository installs its dependencies with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from acr_cli.protocols import CommandResult, Recipe, TestPlan
+from acr_cli.records import SuiteReport
+from acr_cli.toolchains import python_command, python_detect, python_install, python_report
+from acr_cli.toolchains.python_tables import TABLES, matches
+
+
+class Python:
+    """The toolchain of Python; implements `protocols.Toolchain`. Stateless."""
+
+    language = "python"
+    extensions = (".py", ".pyi")
+
+    def recipe(self, tree: Path, *, setup: str | None) -> Recipe | None:
+        """What installs the dependencies: `setup` alone where it is given, else by the tree's manifests."""
+        found = python_detect.detect(tree)
+        if found is None:
+            return None
+        manifests, commands = python_install.commands(tree, needs_pytest=found.runner == "pytest")
+        return Recipe(
+            language=self.language,
+            setup=(setup,) if setup else commands,
+            manifests=manifests,
+        )
+
+    def plan(self, tree: Path, *, command: str | None, tests: Sequence[str], scratch: str) -> TestPlan | None:
+        """The user's command if there is one, else what the tree's files say. None: no tests were found."""
+        found = python_detect.detect(tree)
+        if command:
+            return python_command.given(tree, command, tests, scratch)
+        if found is None or not found.runner:
+            return None
+        if found.runner == "unittest":
+            return python_command.unittest(tree, (), tests, scratch, reason=found.reason)
+        return python_command.pytest(tree, (), tests, scratch, reason=found.reason)
+
+    def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
+        return python_report.read(plan, report, result)
+
+    def protected(self, path: str) -> bool:
+        """By the path alone: tests, fixtures, test configuration, what could take the test runner's place."""
+        table = TABLES["protected"]
+        parts = PurePosixPath(path).parts
+        if not parts:
+            return False
+        return (
+            matches(parts[-1], table["names"])
+            or any(part in table["folders"] or matches(part, table["folder_patterns"]) for part in parts)
+            or parts[0] in table["root_folders"]
+            or any(part.removesuffix(".py") in table["modules"] for part in parts[:2])
+        )
+
+    def syntax_error(self, path: str, source: bytes) -> str | None:
+        """The first place that tree-sitter's grammar cannot take, as "line N: ..."."""
+        import tree_sitter_python
+        from tree_sitter import Language, Parser
+
+        root = Parser(Language(tree_sitter_python.language())).parse(source).root_node
+        if not root.has_error:
+            return None
+        pending, first = [root], None
+        while pending:
+            node = pending.pop()
+            if (node.is_error or node.is_missing) and (first is None or node.start_byte < first.start_byte):
+                first = node
+            pending.extend(child for child in node.children if child.has_error or child.is_missing)
+        if first is None:
+            return "line 1: cannot be parsed"
+        line = first.start_point[0] + 1
+        if first.is_missing:
+            return f"line {line}: {first.type!r} is missing"
+        text = source[first.start_byte : first.end_byte].decode("utf-8", "replace")
+        shown = re.sub(r"\s+", " ", text).strip()[:60]
+        return f"line {line}: cannot parse {shown!r}" if shown else f"line {line}: cannot be parsed"
