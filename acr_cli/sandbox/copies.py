@@ -1,0 +1,73 @@
+"""Private copies on this machine's disk: made, written, read and swept."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from acr_cli.errors import SandboxUnavailable
+from acr_cli.sandbox import owner
+from acr_cli.sandbox.files import copy_tree, place, read_beneath, remove_tree, write_beneath
+
+_numbers = itertools.count(1)
+
+
+@contextlib.contextmanager
+def private_copy(
+    home: Path, run_id: str, tree: Path, *, only: Sequence[str] | None = None
+) -> Iterator[Path]:
+    """A folder with `work`, a copy of `tree`, and an empty `scratch`; gone when the context is left.
+
+    Its name says who owns it, so that `sweep_copies` can tell what a dead process has left behind."""
+    folder = home / "runs" / run_id / "sandbox" / f"{owner.current()}.{next(_numbers)}"
+    try:
+        try:
+            (folder / "scratch").mkdir(parents=True)
+            copy_tree(tree, folder / "work", only=only)
+        except OSError as error:
+            raise SandboxUnavailable(
+                f"The tree cannot be copied to {folder}: {error.strerror or error}.",
+                hint="Free some space, or set ACR_HOME to a folder that can be written.",
+            ) from error
+        yield folder
+    finally:
+        remove_tree(folder)
+        _remove_if_empty(folder.parent, folder.parent.parent)
+
+
+def sweep_copies(home: Path) -> tuple[str, ...]:
+    """Remove the copies of runs whose process is dead; the paths of what was removed."""
+    removed = []
+    for folder in sorted(home.glob("runs/*/sandbox/*")):
+        whose = owner.parse(folder.name)
+        if whose is not None and whose.dead():
+            remove_tree(folder)
+            removed.append(str(folder))
+            _remove_if_empty(folder.parent, folder.parent.parent)
+    return tuple(removed)
+
+
+def _remove_if_empty(*folders: Path) -> None:
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+class Copy:
+    """The files of a session whose copy lies in `folder`; the commands see it as `workdir` and `scratch`."""
+
+    def __init__(self, folder: Path, *, workdir: str, scratch: str) -> None:
+        self._folder = folder
+        self.workdir = workdir
+        self.scratch = scratch
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        for path, data in files.items():
+            where, parts = place(path, workdir=self.workdir, scratch=self.scratch)
+            write_beneath(self._folder / where, parts, data)
+
+    def get(self, path: str) -> bytes | None:
+        where, parts = place(path, workdir=self.workdir, scratch=self.scratch)
+        return read_beneath(self._folder / where, parts)

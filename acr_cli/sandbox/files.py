@@ -1,0 +1,250 @@
+"""Private copies of trees, and single files in them, without ever following a link out of the copy.
+
+Code in a sandbox may turn any folder of its copy into a link to anywhere. So every path is walked one
+component at a time, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+import tarfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from acr_cli.errors import PathRefused
+
+LARGEST_READ = 64 * 1024**2
+"""Bytes; a larger file is treated as none, for it would be held in memory."""
+
+SANDBOX_ID = 1000
+"""Uid and gid of the commands in a sandbox."""
+
+_WITHOUT = frozenset({".git"})  # history may hold the very fix that is looked for
+
+
+def place(path: str, *, workdir: str, scratch: str) -> tuple[str, tuple[str, ...]]:
+    """("work" or "scratch", components) of a path relative to the copy, or absolute below scratch. Pure.
+
+    Raises: PathRefused."""
+    pure = PurePosixPath(path)
+    where = "work"
+    for root, name in ((scratch, "scratch"), (workdir, "work")):
+        if pure.is_absolute() and pure.is_relative_to(root):
+            pure, where = pure.relative_to(root), name
+            break
+    return where, _components(pure)
+
+
+def _components(path: PurePosixPath) -> tuple[str, ...]:
+    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in str(path):
+        raise PathRefused(f"{str(path)!r} is not a path inside the sandbox's copy of the tree.")
+    return path.parts
+
+
+def entries(tree: Path, *, only: Sequence[str] | None = None) -> Iterator[tuple[Path, str, os.stat_result]]:
+    """Folders (before what is in them), regular files and links below `tree`: path, relative path, status.
+
+    `only` names files and folders to take instead of all. The tree's own `.git` is left out, and so are
+    sockets, pipes and devices."""
+    if only is None:
+        yield from _below(tree, "", leave_out=_WITHOUT)
+        return
+    seen: set[str] = set()
+    for name in sorted(set(only)):
+        parts = _components(PurePosixPath(name))
+        for depth in range(1, len(parts) + 1):
+            relative = "/".join(parts[:depth])
+            path = tree / relative
+            if relative in seen or not (path.is_symlink() or path.exists()):
+                continue
+            seen.add(relative)
+            yield path, relative, path.lstat()
+        if (tree / name).is_dir() and not (tree / name).is_symlink():
+            yield from _below(tree / name, "/".join(parts) + "/", leave_out=_WITHOUT)
+
+
+def _below(
+    folder: Path, prefix: str, *, leave_out: frozenset[str] = frozenset()
+) -> Iterator[tuple[Path, str, os.stat_result]]:
+    with os.scandir(folder) as found:
+        children = sorted(found, key=lambda entry: entry.name)
+    for child in children:
+        if child.name in leave_out:
+            continue
+        status = child.stat(follow_symlinks=False)
+        kind = stat.S_IFMT(status.st_mode)
+        if kind not in {stat.S_IFDIR, stat.S_IFREG, stat.S_IFLNK}:
+            continue
+        yield Path(child.path), prefix + child.name, status
+        if kind == stat.S_IFDIR:
+            yield from _below(Path(child.path), f"{prefix}{child.name}/")
+
+
+def copy_tree(tree: Path, target: Path, *, only: Sequence[str] | None = None) -> None:
+    """Copy `entries(tree)` to the new folder `target`: bits, times and links kept, always writable by the owner."""
+    target.mkdir(parents=True)
+    folders: list[tuple[Path, os.stat_result]] = []
+    for path, relative, status in entries(tree, only=only):
+        to = target / relative
+        if stat.S_ISDIR(status.st_mode):
+            to.mkdir(mode=0o755)
+            folders.append((to, status))
+        elif stat.S_ISLNK(status.st_mode):
+            to.symlink_to(path.readlink())
+        else:
+            shutil.copyfile(path, to, follow_symlinks=False)
+            to.chmod(_file_mode(status))
+            os.utime(to, ns=(status.st_atime_ns, status.st_mtime_ns))
+    for to, status in reversed(folders):
+        to.chmod(_folder_mode(status))
+        os.utime(to, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _file_mode(status: os.stat_result) -> int:
+    return status.st_mode & 0o777 | 0o600
+
+
+def _folder_mode(status: os.stat_result) -> int:
+    return status.st_mode & 0o777 | 0o700
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, also where code in it took away its own rights. A folder that is gone is no error."""
+
+    def allow(function: Callable[..., Any], path: str, error: Any) -> None:
+        if isinstance(error[1], FileNotFoundError):
+            return
+        parent = os.path.dirname(path)  # noqa: PTH120  shutil hands on plain text
+        for locked in (parent, path):
+            if not os.path.islink(locked):  # noqa: PTH114
+                os.chmod(locked, 0o700)  # noqa: PTH101
+        if function in {os.rmdir, os.unlink}:
+            function(path)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+
+    shutil.rmtree(folder, onerror=allow)
+
+
+# --- one file, beneath a root -----------------------------------------------------------------------------
+
+
+def _open_folder(root: Path, parts: Sequence[str], *, make: bool) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(root, flags)
+    try:
+        for part in parts:
+            if make:
+                try:
+                    os.mkdir(part, 0o755, dir_fd=here)
+                except FileExistsError:
+                    pass
+            there = os.open(part, flags, dir_fd=here)
+            os.close(here)
+            here = there
+    except BaseException:
+        os.close(here)
+        raise
+    return here
+
+
+def write_beneath(root: Path, parts: Sequence[str], data: bytes) -> None:
+    """Write a file below `root`; folders are made, a link in its place is replaced, its mode is kept.
+
+    Raises: PathRefused when a link or a file stands where a folder is needed."""
+    try:
+        folder = _open_folder(root, parts[:-1], make=True)
+    except OSError as error:
+        raise PathRefused(f"{'/'.join(parts)!r} cannot be written: {error.strerror}.") from error
+    name = parts[-1]
+    try:
+        mode = 0o644
+        try:
+            before = os.lstat(name, dir_fd=folder)
+        except FileNotFoundError:
+            pass
+        else:
+            if stat.S_ISREG(before.st_mode):
+                mode = _file_mode(before)
+            os.unlink(name, dir_fd=folder)
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
+        with open(handle, "wb") as file:
+            os.fchmod(handle, mode)
+            file.write(data)
+    except OSError as error:
+        raise PathRefused(f"{'/'.join(parts)!r} cannot be written: {error.strerror}.") from error
+    finally:
+        os.close(folder)
+
+
+def read_beneath(root: Path, parts: Sequence[str]) -> bytes | None:
+    """A regular file's bytes below `root`; None for anything else, and beyond `LARGEST_READ`."""
+    try:
+        folder = _open_folder(root, parts[:-1], make=False)
+    except OSError:
+        return None
+    try:
+        # Without O_NONBLOCK a pipe that nobody writes to would hold us for ever.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        handle = os.open(parts[-1], flags, dir_fd=folder)
+    except OSError:
+        return None
+    finally:
+        os.close(folder)
+    with open(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_READ:
+            return None
+        return file.read()
+
+
+# --- archives ---------------------------------------------------------------------------------------------
+
+
+def add_tree(archive: tarfile.TarFile, tree: Path, at: str, *, only: Sequence[str] | None = None) -> None:
+    """Add `entries(tree)` to an archive below the folder `at`, owned by the sandbox's user."""
+    add_folder(archive, at)
+    for path, relative, status in entries(tree, only=only):
+        member = tarfile.TarInfo(f"{at}/{relative}")
+        member.uid = member.gid = SANDBOX_ID
+        member.mtime = max(0, int(status.st_mtime))
+        if stat.S_ISDIR(status.st_mode):
+            member.type, member.mode = tarfile.DIRTYPE, _folder_mode(status)
+            archive.addfile(member)
+        elif stat.S_ISLNK(status.st_mode):
+            member.type, member.linkname = tarfile.SYMTYPE, str(path.readlink())
+            archive.addfile(member)
+        else:
+            with path.open("rb") as file:
+                member.size, member.mode = os.fstat(file.fileno()).st_size, _file_mode(status)
+                archive.addfile(member, file)
+
+
+def add_folder(archive: tarfile.TarFile, name: str) -> None:
+    member = tarfile.TarInfo(name)
+    member.type, member.mode = tarfile.DIRTYPE, 0o755
+    member.uid = member.gid = SANDBOX_ID
+    archive.addfile(member)
+
+
+def add_files(archive: tarfile.TarFile, files: Mapping[str, tuple[bytes, int]]) -> None:
+    """Add files (path -> bytes and mode) owned by the sandbox's user; no folders."""
+    for name, (data, mode) in files.items():
+        member = tarfile.TarInfo(name)
+        member.size, member.mode = len(data), mode
+        member.uid = member.gid = SANDBOX_ID
+        archive.addfile(member, io.BytesIO(data))
+
+
+def only_file(archive: IO[bytes]) -> bytes | None:
+    """The bytes of the one regular file in a tar stream, or None."""
+    with tarfile.open(fileobj=archive, mode="r|") as members:
+        member = members.next()
+        if member is None or not member.isreg() or member.size > LARGEST_READ:
+            return None
+        file = members.extractfile(member)
+        return file.read() if file is not None else None

@@ -1,0 +1,135 @@
+"""Installing a repository's dependencies: the script, the settings it may see, the key of its result.
+
+This is the one moment when a sandbox has the network. The commands may run code of the repository (a
+`setup.py`) and of the packages that they install; they get the user's own index and proxy settings, which are
+never stored in an image.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from acr_cli.errors import SandboxUnavailable
+from acr_cli.protocols import CommandResult, Limits, Recipe
+from acr_cli.sandbox.files import entries
+
+_FORMAT = 1  # part of every key: raise it when the script below changes its result
+_TAIL = 2000  # characters of the log that an error shows
+_SECONDS = 1800.0
+_MEMORY = 4 * 1024**3  # building a wheel needs more than running tests
+
+_SETTINGS = (
+    *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT"),
+    *("UV_INDEX", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL"),
+    *("NPM_CONFIG_REGISTRY", "npm_config_registry", "GOPROXY", "GONOSUMDB"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
+    *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
+)
+_CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+
+# Images of Python come without the bytecode of the standard library, and on a read-only root it cannot be
+# written later: pytest would compile itself anew at every start.
+_COMPILE = """\
+import compileall, re, sysconfig
+for folder in {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}:
+    compileall.compile_dir(folder, quiet=2, workers=0, rx=re.compile(r"/(test|tests|idlelib|lib2to3)/"))
+"""
+
+
+def settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """The user's settings of pip, uv, npm, Go and proxies that name no path of this machine. Pure."""
+    return {name: environ[name] for name in _SETTINGS if environ.get(name)}
+
+
+def wheel_folders(environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
+    """PIP_FIND_LINKS, split into addresses and folders that exist here."""
+    links = environ.get("PIP_FIND_LINKS", "").split()
+    folders = [Path(link) for link in links if Path(link).is_absolute() and Path(link).is_dir()]
+    return [link for link in links if "://" in link], folders
+
+
+def certificates(environ: Mapping[str, str]) -> tuple[tuple[str, ...], Path | None]:
+    """The variables that name the user's certificates, and the file that the first of them names."""
+    named = [(name, Path(environ[name])) for name in _CERTIFICATES if environ.get(name)]
+    named = [(name, path) for name, path in named if path.is_file()]
+    return tuple(name for name, _ in named), named[0][1] if named else None
+
+
+def key(recipe: Recipe, tree: Path, *more: str) -> str:
+    """Names the result of installing: the repository, what is installed from, and how. 64 hex digits."""
+    digest = hashlib.sha256()
+    parts = [_FORMAT, recipe.repository, recipe.language, recipe.setup, more]
+    digest.update(json.dumps(parts).encode())
+    for path, relative, status in entries(tree, only=recipe.manifests):
+        if stat.S_ISREG(status.st_mode):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest.update(f"\n{relative}\0{content}".encode())
+        elif stat.S_ISLNK(status.st_mode):
+            digest.update(f"\n{relative}\0->{path.readlink()}".encode())
+    return digest.hexdigest()
+
+
+def limits(usual: Limits) -> Limits:
+    """What binds while dependencies are installed."""
+    return Limits(
+        memory_bytes=max(usual.memory_bytes, _MEMORY),
+        pids=max(usual.pids, 512),
+        cpus=usual.cpus,
+        seconds=_SECONDS,
+        output_bytes=usual.output_bytes,
+    )
+
+
+def script(recipe: Recipe, *, venv: str, python: str = "", compile_all: bool = False) -> str:
+    """A script for `sh` that makes the environment `venv` (Python only) and runs the setup commands. Pure.
+
+    `python` is the base interpreter; "" takes the one on PATH."""
+    lines = ["set -eu"]
+    if recipe.language == "python":
+        lines += [
+            f"base={shlex.quote(python)}" if python else 'base="$(command -v python3 || command -v python)"',
+            f"venv={shlex.quote(venv)}",
+            *_make_venv(with_pip=bool(recipe.setup)),
+            'export VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH"',
+        ]
+    for command in recipe.setup:
+        lines += [f"printf '+ %s\\n' {shlex.quote(command)}", f"sh -ec {shlex.quote(command)}"]
+    if recipe.language == "python" and compile_all:
+        lines += [f"python -c {shlex.quote(_COMPILE)} || true", f'"$base" -c {shlex.quote(_COMPILE)} || true']
+    return "\n".join([*lines, ""])
+
+
+def _make_venv(*, with_pip: bool) -> list[str]:
+    make = '"$base" -m venv --system-site-packages'
+    if not with_pip:
+        return [f'{make} --without-pip "$venv"']
+    # Debian's Python and small images have no ensurepip; a pip of the system then serves, where there is one.
+    return [
+        f'{make} "$venv" >/dev/null 2>&1 || {{',
+        '  rm -rf "$venv"/*',
+        f'  {make} --without-pip "$venv"',
+        "}",
+    ]
+
+
+def check(result: CommandResult) -> None:
+    """Raises: SandboxUnavailable with the end of the log when installing failed."""
+    if result.exit_code == 0 and not result.timed_out:
+        return
+    how = (
+        f"took longer than {_SECONDS:.0f} seconds"
+        if result.timed_out
+        else "ran out of memory"
+        if result.out_of_memory
+        else f"failed with exit code {result.exit_code}"
+    )
+    log = result.output.strip()[-_TAIL:]
+    raise SandboxUnavailable(
+        f"Installing the repository's dependencies {how}:\n{log}" if log else f"Installing {how}.",
+        hint="Give the install command with --setup, or an image that has the dependencies with --image.",
+    )
