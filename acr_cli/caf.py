@@ -1,8 +1,8 @@
 """The loop on one page: context, action, feedback, memory; and the next candidate after a verified failure.
 
 A step starts from a checkpoint of the run's tree. A failed attempt is undone and leaves a lesson for the next
-candidate; a void one (provider down, sandbox gone) is undone, does not count as an attempt and rests the candidate
-for this run; a verified one ends the step. Method: Agent-as-a-Router (arXiv 2606.22902).
+candidate; a void one (provider down, sandbox gone) is undone, does not count as an attempt and rests the
+candidate for this run; a verified one ends the step. Method: Agent-as-a-Router (arXiv 2606.22902).
 """
 
 from __future__ import annotations
@@ -88,12 +88,17 @@ class Loop:
     def __init__(self, run: str, parts: Parts) -> None:
         self.run = run
         self.parts = parts
-        self.progress = Progress(run=run, has_models=any(c.model for c in parts.candidates))
+        self.progress = Progress(
+            run=run,
+            budget=parts.budget,
+            clock=parts.clock,
+            started=parts.clock(),
+            has_models=any(c.model for c in parts.candidates),
+        )
         self.shared: list[Outcome] = []  # plan and review steps, until the run's end is known
-        self.started = parts.clock()
 
     def fix(self, task: Task) -> RunResult:
-        """Carry the task out in the run's tree. Every end is a result; nothing of the user's is touched here."""
+        """Carry the task out in the run's tree. Every end is a result; nothing of the user's is touched."""
         progress, tree = self.progress, self.parts.tree
         start = tree.checkpoint()
         try:
@@ -101,24 +106,22 @@ class Loop:
             self.parts.emit(BaselineMeasured(baseline=baseline))
             if not task.is_wish and not baseline.targets:
                 summary = "All tests pass: there is nothing to fix."
-                return progress.result(Status.NOTHING_TO_FIX, summary, **self._spent())
+                return progress.result(Status.NOTHING_TO_FIX, summary)
             self._take_all(self.parts.planner.outline(task, baseline), baseline)
             patch, files = tree.diff(start), tree.changed(start)
-            result = progress.conclusion(patch, files, plan_only=self.parts.plan_only, **self._spent())
+            result = progress.conclusion(patch, files, plan_only=self.parts.plan_only)
         except BudgetExhausted as error:
-            result = progress.stopped(Status.BUDGET, error, **self._spent())
+            result = progress.stopped(Status.BUDGET, error)
         except AcrError as error:
-            result = progress.stopped(Status.ERROR, error, **self._spent())
+            result = progress.stopped(Status.ERROR, error)
         except KeyboardInterrupt:
-            result = progress.result(
-                Status.INTERRUPTED, "Interrupted; your files are as they were.", **self._spent()
-            )
+            result = progress.result(Status.INTERRUPTED, "Interrupted; your files are as they were.")
         self._share_credit(result.status)
         return result
 
     def _take_all(self, outline: Sequence[Step], baseline: Baseline) -> None:
         self.parts.emit(PlanMade(steps=tuple(outline)))
-        queue = deque(outline)
+        queue = deque(step for step in outline if step.kind is StepKind.PLAN or not self.parts.plan_only)
         while queue:
             self.parts.budget.count_step()
             proposed = self._take(queue.popleft(), baseline)
@@ -138,26 +141,28 @@ class Loop:
             raise NoEligibleModel("This task needs a language model, and none may be used.", hint=NEEDS_MODEL)
         course = Course(step=step, baseline=baseline, eligible=eligible, start=parts.tree.checkpoint())
         spent, trial = parts.budget.spent_usd, None
-        while len(course.failed) < parts.attempts and (following := self._try(course)):
-            trial = following
-            self._remember(trial, eligible)
-            match trial.verdict:
-                case Passed() | Unverified():
-                    break
-                case Failed(evidence=evidence):
-                    course.failed.append(trial.candidate.id)
-                    progress.failed(trial.attempt, evidence)
-                    lesson = Lesson(
-                        candidate=trial.candidate.id,
-                        patch=trial.attempt.patch,
-                        reason=parts.explain(evidence),
-                    )
-                    course.step = replace(course.step, lessons=(*course.step.lessons, lesson))
-                case Void(reason=reason):
-                    course.void.append(trial.candidate.id)
-                    progress.faults.append(f"{trial.candidate.id}: {reason}")
-            parts.tree.restore(course.start)
-        progress.finished(course.step, trial, cost_usd=parts.budget.spent_usd - spent)
+        try:
+            while len(course.failed) < parts.attempts and (following := self._try(course)):
+                trial = following
+                self._remember(trial, eligible)
+                match trial.verdict:
+                    case Passed() | Unverified():
+                        break
+                    case Failed(evidence=evidence):
+                        course.failed.append(trial.candidate.id)
+                        progress.failed(trial.attempt, evidence)
+                        lesson = Lesson(
+                            candidate=trial.candidate.id,
+                            patch=trial.attempt.patch,
+                            reason=parts.explain(evidence),
+                        )
+                        course.step = replace(course.step, lessons=(*course.step.lessons, lesson))
+                    case Void(reason=reason):
+                        course.void.append(trial.candidate.id)
+                        progress.faults.append(f"{trial.candidate.id}: {reason}")
+                parts.tree.restore(course.start)
+        finally:
+            progress.finished(course.step, trial, cost_usd=parts.budget.spent_usd - spent)
         return trial.attempt.steps if trial and isinstance(trial.verdict, Unverified) else ()
 
     def _try(self, course: Course) -> Trial | None:
@@ -252,6 +257,3 @@ class Loop:
         verdict = {Status.FIXED: "passed", Status.NOT_FIXED: "failed"}.get(status, "unverified")
         for outcome in self.shared:
             self._keep(replace(outcome, verdict=verdict))
-
-    def _spent(self) -> dict[str, float]:
-        return {"usd": self.parts.budget.spent_usd, "seconds": self.parts.clock() - self.started}

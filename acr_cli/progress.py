@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from acr_cli.errors import AcrError, ProviderError
+from acr_cli.protocols import Budget
 from acr_cli.records import (
     EXIT_CODES,
     Attempt,
@@ -48,9 +49,12 @@ NEEDS_MODEL = (
 
 @dataclass(kw_only=True, slots=True)
 class Progress:
-    """The one mutable record of a run; money and time are told to it when a result is made."""
+    """The one mutable record of a run."""
 
     run: str
+    budget: Budget
+    clock: Callable[[], float]
+    started: float
     has_models: bool  # whether any candidate is a language model
     usage: Usage = field(default_factory=Usage)
     steps: list[StepReport] = field(default_factory=list)
@@ -100,15 +104,13 @@ class Progress:
             )
         )
 
-    def conclusion(
-        self, patch: str, files: tuple[str, ...], *, plan_only: bool, usd: float, seconds: float
-    ) -> RunResult:
+    def conclusion(self, patch: str, files: tuple[str, ...], *, plan_only: bool) -> RunResult:
         """The result of a run whose steps are over; `patch` is what they left in the tree.
 
         Raises: ProviderError when no candidate could finish the last step."""
         match self.last:
             case Passed(evidence=evidence):
-                return self.result(Status.FIXED, evidence.reason, patch, files, usd=usd, seconds=seconds)
+                return self.result(Status.FIXED, evidence.reason, patch, files)
             case Unverified(evidence=evidence) if not plan_only:
                 return self.result(
                     Status.CHANGED_UNVERIFIED,
@@ -116,24 +118,22 @@ class Progress:
                     patch,
                     files,
                     hint=f"Look at it and take it with `acr apply {self.run}`.",
-                    usd=usd,
-                    seconds=seconds,
                 )
             case Unverified() | None:
                 plan = "This is the plan; nothing was changed."
-                return self.result(Status.NOTHING_TO_FIX, plan, usd=usd, seconds=seconds)
+                return self.result(Status.NOTHING_TO_FIX, plan)
             case Failed(evidence=evidence):
-                return self._not_fixed(evidence, usd=usd, seconds=seconds)
+                return self._not_fixed(evidence)
             case Void(reason=reason):
                 raise ProviderError(
                     f"No candidate could finish: {'; '.join(self.faults) or reason}.",
                     hint="`acr models test` tries each model; the run is kept.",
                 )
 
-    def stopped(self, status: Status, error: AcrError, *, usd: float, seconds: float) -> RunResult:
+    def stopped(self, status: Status, error: AcrError) -> RunResult:
         """The result of a run that an error ended; the best attempt until then is kept."""
         patch, files = self._kept()
-        result = self.result(status, error.message, patch, files, hint=error.hint, usd=usd, seconds=seconds)
+        result = self.result(status, error.message, patch, files, hint=error.hint)
         return replace(result, exit_code=error.exit_code, error_id=error.id)
 
     def result(
@@ -144,19 +144,17 @@ class Progress:
         files: tuple[str, ...] = (),
         *,
         hint: str = "",
-        usd: float,
-        seconds: float,
     ) -> RunResult:
         return RunResult(
             run=self.run,
             status=status,
             exit_code=EXIT_CODES.get(status, 1),
             receipt=Receipt(
-                paid_usd=usd,
+                paid_usd=self.budget.spent_usd,
                 strongest=self.strongest,
                 strongest_usd=self.strongest_usd,
                 usage=self.usage,
-                seconds=seconds,
+                seconds=self.clock() - self.started,
             ),
             patch=patch,
             files=files,
@@ -166,7 +164,7 @@ class Progress:
             hint=hint,
         )
 
-    def _not_fixed(self, evidence: Evidence, *, usd: float, seconds: float) -> RunResult:
+    def _not_fixed(self, evidence: Evidence) -> RunResult:
         patch, files = self._kept()
         if not self.has_models:
             hint = f"A language model can do more. {NEEDS_MODEL}"
@@ -175,7 +173,7 @@ class Progress:
         else:
             hint = "Raise --attempts or --max-cost, or add a stronger model."
         reason = f"Not fixed: {evidence.reason}"
-        return self.result(Status.NOT_FIXED, reason, patch, files, hint=hint, usd=usd, seconds=seconds)
+        return self.result(Status.NOT_FIXED, reason, patch, files, hint=hint)
 
     def _kept(self) -> tuple[str, tuple[str, ...]]:
         return (self.best.patch, self.best.files) if self.best else ("", ())
