@@ -28,6 +28,7 @@ class Prior:
 class _Table:
     columns: dict[str, int]
     models: dict[str, list[float]]
+    backends: dict[str, float]
     aliases: dict[str, str]
     families: dict[str, str]
 
@@ -38,8 +39,10 @@ def plain_name(model: str) -> str:
 
 
 def published(model: str, family: str, dimension: str) -> Prior:
-    """The prior of a model (litellm's name; empty for a backend without one) in a dimension. Pure."""
+    """The prior of a model (litellm's name, or the id of a backend without one) in a dimension. Pure."""
     table = _table()
+    if model in table.backends:
+        return Prior(value=table.backends[model], note="published for its kind")
     column = table.columns[dimension]
     name = plain_name(model)
     known = table.aliases.get(name, name)
@@ -58,4 +61,4 @@ def published(model: str, family: str, dimension: str) -> Prior:
 def _table() -> _Table:
     content = tomllib.loads(files("acr_cli.orchestrator").joinpath("priors.toml").read_text("utf-8"))
     columns = {name: index for index, name in enumerate(content["columns"])}
-    return _Table(columns, content["models"], content["aliases"], content["families"])
+    return _Table(columns, content["models"], content["backends"], content["aliases"], content["families"])

@@ -43,7 +43,7 @@ def own_tally(context: Context, candidate: str) -> Tally | None:
 
 def beta_parameters(context: Context, candidate: Candidate) -> tuple[float, float]:
     """(alpha, beta) of the posterior of a candidate's success rate in the context's dimension. Pure."""
-    rate = published(candidate.model, candidate.family, context.dimension).value
+    rate = published(candidate.model or candidate.id, candidate.family, context.dimension).value
     tally = own_tally(context, candidate.id)
     passed, failed = (tally.passed, tally.failed) if tally else (0.0, 0.0)
     return STRENGTH * rate + passed, STRENGTH * (1 - rate) + failed

@@ -20,6 +20,6 @@ class PriorVoter:
     def vote(self, context: Context, candidates: Sequence[Candidate]) -> Mapping[str, Vote]:
         votes = {}
         for candidate in candidates:
-            prior = published(candidate.model, candidate.family, context.dimension)
+            prior = published(candidate.model or candidate.id, candidate.family, context.dimension)
             votes[candidate.id] = Vote(voter=self.name, value=prior.value, weight=WEIGHT, note=prior.note)
         return votes
