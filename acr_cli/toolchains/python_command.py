@@ -2,7 +2,7 @@
 
 A user's command is recognised when it is pytest or unittest behind the usual prefixes; then the report and
 our plugin are added to it. Any other command runs as it is, with PYTEST_ADDOPTS set: if it runs pytest
-underneath, as `make test` may, that writes the report. If it does not, the command is one pseudo-test, and its
+underneath, as `make test` may, that writes the report. If it does not, the command is one pseudo-test, whose
 exit code decides.
 """
 

@@ -1,0 +1,147 @@
+"""The verdict on a change from the tests before and after it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acr_cli.records import Baseline, CaseResult, Evidence, Failed, Passed, SuiteReport, Unverified
+from acr_cli.verifier import score
+
+NAMED = 3  # how many tests a sentence names
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """Targets and formerly passing tests, sorted by how they do now."""
+
+    fixed: tuple[str, ...]
+    unfixed: tuple[str, ...]
+    broken: tuple[str, ...]
+    kept: int  # tests that passed before and still do
+
+
+def compare(baseline: Baseline, report: SuiteReport) -> Comparison:
+    """A test that is missing or skipped does not pass; a target that is a file passes when all its tests do."""
+    now = {case.id: case for case in report.cases}
+    before = baseline.report.passing()
+    fixed = tuple(t for t in baseline.targets if _passes(t, now, report.cases))
+    broken = tuple(t for t in before if t not in now or not now[t].passed)
+    return Comparison(
+        fixed=fixed,
+        unfixed=tuple(t for t in baseline.targets if t not in set(fixed)),
+        broken=broken,
+        kept=len(before) - len(broken),
+    )
+
+
+def _passes(target: str, now: dict[str, CaseResult], cases: Sequence[CaseResult]) -> bool:
+    if target in now:
+        return now[target].passed
+    inside = [case for case in cases if case.file == target]
+    return any(case.passed for case in inside) and not any(case.failed for case in inside)
+
+
+def judge(
+    baseline: Baseline, report: SuiteReport, *, patch: str, alternatives: int, undone: tuple[str, ...]
+) -> Passed | Failed | Unverified:
+    """The verdict on a change that parses, after all tests were run once in a fresh sandbox."""
+    found = compare(baseline, report)
+    verified = not (report.fault or report.timed_out or found.unfixed or found.broken)
+    if verified and not baseline.targets:
+        return _wish(report, patch, undone)
+    values = {
+        "syntax": 1.0,
+        "targets": score.share(len(found.fixed), len(baseline.targets)),
+        "regressions": score.share(found.kept, found.kept + len(found.broken)),
+        "verified": float(verified),
+        "uniqueness": score.uniqueness(alternatives) if verified else 0.0,
+    }
+    notes = {"uniqueness": f"{alternatives} other patches pass too"} if alternatives else {}
+    parts = score.signals("tests", values, notes)
+    evidence = Evidence(
+        u=score.u(parts),
+        signals=parts,
+        fixed=found.fixed,
+        unfixed=found.unfixed,
+        broken=found.broken,
+        undone=undone,
+        report=report,
+        reason=_passed(found) if verified else _failed(found, report),
+    )
+    return Passed(evidence=evidence) if verified else Failed(evidence=evidence)
+
+
+def _wish(report: SuiteReport, patch: str, undone: tuple[str, ...]) -> Unverified:
+    ran = len(report.passing())
+    values = {"syntax": 1.0, "visible_tests": float(ran > 0), "heuristic": score.heuristic(patch)}
+    parts = score.signals("wish", values, {"visible_tests": f"{ran} passed before and pass now"})
+    reason = f"{ran} tests pass as before, but none failed before the change, so none shows that it works."
+    return Unverified(
+        evidence=Evidence(u=score.u(parts), signals=parts, undone=undone, report=report, reason=reason)
+    )
+
+
+def without_tests(patch: str, undone: tuple[str, ...]) -> Unverified:
+    """The verdict on a change in a repository that has no tests."""
+    values = {"syntax": 1.0, "visible_tests": 0.0, "heuristic": score.heuristic(patch)}
+    parts = score.signals("wish", values, {"visible_tests": "there are none"})
+    return Unverified(
+        evidence=Evidence(
+            u=score.u(parts),
+            signals=parts,
+            undone=undone,
+            reason="The repository has no tests, so nothing shows that the change works.",
+            verifier="syntax",
+        )
+    )
+
+
+def rejected(reason: str, baseline: Baseline, undone: tuple[str, ...], *, syntax: float = 1.0) -> Failed:
+    """The verdict before any test is run: nothing was changed, or it does not parse."""
+    values = {"syntax": syntax, "targets": 0.0, "regressions": 0.0, "verified": 0.0, "uniqueness": 0.0}
+    parts = score.signals("tests", values, {"targets": "not run", "regressions": "not run"})
+    return Failed(
+        evidence=Evidence(
+            u=score.u(parts),
+            signals=parts,
+            unfixed=baseline.targets,
+            undone=undone,
+            reason=reason,
+            verifier="syntax",
+        )
+    )
+
+
+def _passed(found: Comparison) -> str:
+    were = "test that failed passes" if len(found.fixed) == 1 else "tests that failed pass"
+    return f"{len(found.fixed)} {were} now, and all {found.kept} that passed still do."
+
+
+def _failed(found: Comparison, report: SuiteReport) -> str:
+    if report.fault:
+        return f"{report.fault[0].upper()}{report.fault[1:]}."
+    if report.timed_out:
+        return "The tests did not end in time."
+    now = {case.id: case for case in report.cases}
+    said = []
+    if found.unfixed:
+        said.append(_sentence(found.unfixed, now, "still fails", "still fail"))
+    if found.broken:
+        said.append(_sentence(found.broken, now, "passed before and fails now", "passed before and fail now"))
+    return "; ".join(said) + "."
+
+
+def _sentence(ids: Sequence[str], now: dict[str, CaseResult], one: str, many: str) -> str:
+    names = ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
+    return f"{names} {one if len(ids) == 1 else many} ({how(ids[0], now)})"
+
+
+def how(test: str, now: dict[str, CaseResult]) -> str:
+    """How a test does now, in a few words. Pure."""
+    case = now.get(test)
+    if case is None:
+        return "it no longer runs"
+    if case.outcome == "skipped":
+        return "it is skipped" + (f": {case.message}" if case.message else "")
+    return ": ".join(part for part in (case.exception, case.message) if part) or case.outcome

@@ -1,0 +1,70 @@
+"""u: one score of a change in [0, 1], a weighted sum of signals (arXiv 2606.22902, the Verifier).
+
+u = sum_k w[kind, k] * s_k, the weights of a kind summing to 1. The kinds of evidence:
+
+- `tests`: the change was measured by tests: there were targets, or something broke. Signals: `syntax` (share
+  of the touched files that parse), `targets` (share of the target tests that pass now), `regressions` (share
+  of the tests that passed before and still do), `verified` (1 when all targets pass and nothing broke) and
+  `uniqueness` (of a verified change: 1 / (1 + log2(1 + n)), n other patches that pass too). As `verified`
+  weighs 0.35 and only a verified change has uniqueness, a failed one stays below 0.45, a verified one is at
+  least 0.80.
+- `wish`: tests say nothing about what was asked for. The published weights for tasks without a real test
+  score hold: 0.3 syntax, 0.4 visible tests, 0.3 heuristic.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from acr_cli.records import Signal
+
+WEIGHTS: Mapping[str, Mapping[str, float]] = {
+    "tests": {"syntax": 0.05, "targets": 0.20, "regressions": 0.20, "verified": 0.35, "uniqueness": 0.20},
+    "wish": {"syntax": 0.3, "visible_tests": 0.4, "heuristic": 0.3},
+}
+"""Weights by kind of evidence; every row sums to 1."""
+
+SMALL_CHANGE = 60  # added and removed lines up to which a change counts as small
+_LEFTOVER = re.compile(
+    r"\b(?:breakpoint\(\)|pdb\.set_trace\(\)|console\.log\(|<{7} |>{7} )|\b(?:TODO|FIXME|XXX)\b"
+)
+
+
+def signals(
+    kind: str, values: Mapping[str, float], notes: Mapping[str, str] | None = None
+) -> tuple[Signal, ...]:
+    """One signal for each weight of a kind, values clipped to [0, 1]; `values` names all of them. Pure."""
+    return tuple(
+        Signal(
+            name=name, value=min(1.0, max(0.0, values[name])), weight=weight, note=(notes or {}).get(name, "")
+        )
+        for name, weight in WEIGHTS[kind].items()
+    )
+
+
+def u(parts: tuple[Signal, ...]) -> float:
+    """The weighted sum, in [0, 1]; rises with every signal. Pure."""
+    return min(1.0, max(0.0, math.fsum(part.weight * part.value for part in parts)))
+
+
+def share(part: int, whole: int) -> float:
+    """part / whole; 1 of nothing. Pure."""
+    return part / whole if whole else 1.0
+
+
+def uniqueness(alternatives: int) -> float:
+    """1 / (1 + log2(1 + n)) for n other patches that pass too: 1, 0.5, 0.39, ... 0.13 at a hundred. Pure."""
+    return 1.0 / (1.0 + math.log2(1 + max(0, alternatives)))
+
+
+def heuristic(patch: str) -> float:
+    """How orderly a patch looks: half for a small one, half for no leftovers (debugging, notes). Pure.
+
+    The half for size is SMALL_CHANGE / lines once there are more added and removed lines than that."""
+    added = [line[1:] for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    removed = [line for line in patch.splitlines() if line.startswith("-") and not line.startswith("---")]
+    size = min(1.0, SMALL_CHANGE / max(1, len(added) + len(removed)))
+    tidy = 0.0 if any(_LEFTOVER.search(line) for line in added) else 1.0
+    return 0.5 * size + 0.5 * tidy

@@ -1,0 +1,223 @@
+"""Runs the repository's tests before and after a change, each time in a fresh copy inside the sandbox.
+
+How the tests are run is settled once, at the baseline: a change can alter neither the command nor what was
+installed. What an attempt did to tests or their configuration is undone in the tree before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from acr_cli.errors import BaselineCannotStart, PathRefused, SandboxUnavailable, UsageError
+from acr_cli.events import Emit, Notice, Progress
+from acr_cli.protocols import Limits, Recipe, Sandbox, TestPlan, Toolchain, Tree
+from acr_cli.records import (
+    Attempt,
+    Baseline,
+    Evidence,
+    Failed,
+    Step,
+    StepKind,
+    SuiteReport,
+    Task,
+    Unverified,
+    Verdict,
+    Void,
+)
+from acr_cli.verifier import judge, tampering, targets
+
+SCRATCH = "/acr-scratch"  # stands in a plan for the session's scratch folder until there is a session
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Settled:
+    """What the baseline settled for the rest of the run."""
+
+    toolchain: Toolchain | None
+    plan: TestPlan | None
+    own: frozenset[str]  # files that the test command consists of
+
+
+class Verifier:
+    """F, first form: tests in a sandbox, JUnit reports, one score u. Implements `protocols.Verifier`."""
+
+    def __init__(
+        self,
+        *,
+        toolchains: Sequence[Toolchain],
+        sandbox: Sandbox,
+        emit: Emit,
+        test: str | None = None,
+        setup: str | None = None,
+        limits: Limits | None = None,
+        repository: str = "",
+        image: str | None = None,
+        dockerfile: str | None = None,
+    ) -> None:
+        """`test`: the user's test command; `setup`: the user's install command; `repository`: its identity;
+        `image`, `dockerfile`: what the user chose instead of the default image."""
+        self._toolchains = tuple(toolchains)
+        self._sandbox = sandbox
+        self._emit = emit
+        self._test = test
+        self._setup = setup
+        self._limits = limits or Limits()
+        self._repository = repository
+        self._image = image
+        self._dockerfile = dockerfile
+        self._settled: _Settled | None = None
+
+    def baseline(self, task: Task, tree: Tree) -> Baseline:
+        """All tests on the tree as it is, and which of the failing ones are to be fixed.
+
+        Raises: BaselineCannotStart, SandboxUnavailable, UsageError (no tests and nothing else to go by)."""
+        command = task.test_command or self._test
+        toolchain, recipe, plan = self._select(tree, command)
+        own = tampering.of_command(command) if command else frozenset[str]()
+        self._settled = _Settled(toolchain=toolchain, plan=plan, own=own)
+        language = toolchain.language if toolchain else ""
+        if recipe is not None:
+            self._emit(Progress(text="preparing the sandbox"))
+            self._sandbox.prepare(recipe, tree.root)
+        if toolchain is None or plan is None:
+            if not task.is_wish:
+                raise UsageError(
+                    "No tests were found, and no TASK says what to change.",
+                    hint="Name the test command with --test CMD, or say what you want as TASK.",
+                )
+            return Baseline(report=SuiteReport(), language=language, reason="no tests were found")
+        self._emit(Progress(text=f"running the tests: {plan.command}"))
+        report = self._run(toolchain, plan, tree)
+        self._refuse_unstarted(plan, report)
+        chosen = targets.choose(task, report.cases)
+        if chosen.note:
+            self._emit(Notice(level="info", text=chosen.note))
+        return Baseline(
+            report=report,
+            targets=chosen.ids,
+            test_command=plan.command,
+            reason=plan.reason,
+            language=language,
+        )
+
+    def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
+        """The verdict on the tree as the attempt left it, compared with the checkpoint `since`.
+
+        `baseline` of this object has been called before."""
+        if self._settled is None:
+            raise RuntimeError("baseline() settles how the tests are run; it comes before check()")
+        if attempt.void:
+            return Void(reason=attempt.void)
+        toolchain, plan = self._settled.toolchain, self._settled.plan
+        undone = tampering.undo(tree, since, self._protected, new_tests=step.kind is StepKind.TEST)
+        touched = tree.changed(since)
+        if not touched:
+            return _nothing_changed(step, baseline, undone)
+        parses, first = self._syntax(tree, touched)
+        if first:
+            return judge.rejected(first, baseline, undone, syntax=parses)
+        patch = tree.diff(since)
+        if toolchain is None or plan is None:
+            return judge.without_tests(patch, undone)
+        self._emit(Progress(text=f"verifying: {plan.command}"))
+        try:
+            report = self._run(toolchain, plan, tree)
+        except SandboxUnavailable as error:
+            return Void(reason=error.message)
+        return judge.judge(baseline, report, patch=patch, alternatives=attempt.alternatives, undone=undone)
+
+    def _select(
+        self, tree: Tree, command: str | None
+    ) -> tuple[Toolchain | None, Recipe | None, TestPlan | None]:
+        """The first toolchain that finds tests, else the first that knows the language."""
+        known: tuple[Toolchain, Recipe] | None = None
+        for toolchain in self._toolchains:
+            recipe = toolchain.recipe(tree.root, setup=self._setup)
+            if recipe is None:
+                continue
+            recipe = replace(
+                recipe, repository=self._repository, image=self._image, dockerfile=self._dockerfile
+            )
+            plan = toolchain.plan(tree.root, command=command, tests=(), scratch=SCRATCH)
+            if plan is not None:
+                return toolchain, recipe, plan
+            if known is None and toolchain.language:
+                known = (toolchain, recipe)
+        return (*known, None) if known else (None, None, None)
+
+    def _run(self, toolchain: Toolchain, plan: TestPlan, tree: Tree) -> SuiteReport:
+        """Raises: SandboxBroken."""
+        with self._sandbox.open(tree.root) as session:
+            placed = place(plan, session.scratch)
+            if placed.files:
+                session.put(placed.files)
+            result = session.run(placed.argv, environment=placed.environment, limits=self._limits)
+            report = session.get(placed.report) if placed.report else None
+        return toolchain.read(placed, report, result)
+
+    def _refuse_unstarted(self, plan: TestPlan, report: SuiteReport) -> None:
+        if report.timed_out:
+            raise BaselineCannotStart(
+                f"The tests did not end within {self._limits.seconds:.0f} s: {plan.command}.",
+                hint="Name a faster test command with --test CMD, or raise `test_timeout` in the settings.",
+            )
+        if report.fault:
+            raise BaselineCannotStart(
+                f"The tests cannot start: {report.fault}.",
+                hint="Name what installs the missing parts with --setup CMD, or the tests with --test CMD.",
+            )
+
+    def _protected(self, path: str) -> bool:
+        settled = self._settled
+        if settled is None:
+            return False
+        by_language = settled.toolchain.protected(path) if settled.toolchain else False
+        return by_language or path in settled.own
+
+    def _syntax(self, tree: Tree, touched: Sequence[str]) -> tuple[float, str]:
+        """The share of the touched files that parse, and what is wrong with the first that does not."""
+        errors = []
+        for path in touched:
+            try:
+                file = tree.path(path)
+            except PathRefused as refused:
+                errors.append(refused.message)
+                continue
+            toolchain = next((t for t in self._toolchains if path.endswith(t.extensions or ("\0",))), None)
+            if toolchain is None or file.is_symlink() or not file.is_file():
+                continue
+            error = toolchain.syntax_error(path, file.read_bytes())
+            if error:
+                errors.append(f"{path} does not parse: {error}.")
+        return 1.0 - len(errors) / len(touched), errors[0] if errors else ""
+
+
+def place(plan: TestPlan, scratch: str) -> TestPlan:
+    """A plan with the session's own scratch folder in it. Pure."""
+
+    def put(text: str) -> str:
+        return text.replace(SCRATCH, scratch)
+
+    def put_all(table: Mapping[str, str]) -> dict[str, str]:
+        return {name: put(value) for name, value in table.items()}
+
+    return replace(
+        plan,
+        argv=tuple(put(word) for word in plan.argv),
+        report=put(plan.report),
+        environment=put_all(plan.environment),
+        files={put(path): data for path, data in plan.files.items()},
+    )
+
+
+def _nothing_changed(step: Step, baseline: Baseline, undone: tuple[str, ...]) -> Failed | Unverified:
+    if step.kind in (StepKind.PLAN, StepKind.REVIEW):
+        reason = f"A {step.kind.value} step has nothing that could be executed."
+        return Unverified(evidence=Evidence(u=0.0, undone=undone, reason=reason, verifier="none"))
+    reason = "No change was made."
+    if undone:
+        reason = (
+            f"No change was made but to tests or their configuration, which was undone: {', '.join(undone)}."
+        )
+    return judge.rejected(reason, baseline, undone)
