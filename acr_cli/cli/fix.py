@@ -21,7 +21,7 @@ from acr_cli.cli.terminal import asks
 from acr_cli.errors import UsageError
 from acr_cli.events import Emit, Notice
 from acr_cli.records import RunResult
-from acr_cli.settings import BY_NAME, Settings
+from acr_cli.settings import BY_NAME, POLICIES, Settings
 
 app = group("")
 
@@ -30,10 +30,8 @@ VALUES = (
     *("sandbox", "image", "network", "setup"),
 )
 SWITCHES = ("commit", "dry_run", "plan_only", "yes")
-POLICY = typer.Option(
-    None, metavar="NAME", help=f"How models are chosen: {', '.join(BY_NAME['policy'].choices)}."
-)
-SANDBOX = typer.Option(None, metavar="NAME", help="auto, docker, bubblewrap or none.")
+POLICY = typer.Option(None, metavar="|".join(POLICIES), help="How models are chosen.")
+SANDBOX = typer.Option(None, metavar="auto|docker|bubblewrap|none", help="Where tests run.")
 
 
 @app.command(cls=Leaf)

@@ -1,0 +1,170 @@
+"""Changes to the config file that keep its comments; written whole or not at all, for its owner only."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acr_cli.errors import ConfigurationError, UsageError
+from acr_cli.settings import BY_NAME, KEYS, Key, Settings, parse
+from acr_cli.settings.keys import nearest
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+
+def set_key(path: Path, name: str, text: str) -> object:
+    """Set one key and return what stands in the file now. Raises: UsageError, ConfigurationError."""
+    key = BY_NAME.get(name)
+    if key is None or not key.file:
+        raise UsageError(
+            f"There is no key {name!r}{nearest(name, [k.name for k in KEYS if k.file])}.",
+            hint="`acr config show` lists all keys.",
+        )
+    value = as_written(key, text, parse(key, text, name, UsageError))
+    document = _read(path)
+    table, _, last = name.rpartition(".")
+    home: Any = document
+    if table:
+        home = document.setdefault(table, {})
+    home[last] = value
+    _write(path, document)
+    return value
+
+
+def as_written(key: Key, text: str, value: object) -> object:
+    """A value as it stands in the file: durations and sizes keep their unit. Pure."""
+    if key.kind in ("duration", "size") and not text.strip().replace(".", "").isdigit():
+        return text.strip()
+    if isinstance(value, tuple):
+        return list(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def add_model(path: Path, entry: Mapping[str, object]) -> None:
+    """Append a `[[model]]`. Raises: ConfigurationError."""
+    import tomlkit
+
+    document = _read(path)
+    table = tomlkit.table()
+    for name, value in entry.items():
+        if isinstance(value, Mapping):
+            inline = tomlkit.inline_table()
+            inline.update(value)
+            table[name] = inline
+        else:
+            table[name] = value
+    if "model" not in document:
+        document["model"] = tomlkit.aot()
+    models: Any = document["model"]
+    models.append(table)
+    _write(path, document)
+
+
+def remove_model(path: Path, identifier: str) -> int:
+    """Remove every `[[model]]` of this id; how many there were. Raises: ConfigurationError."""
+    document = _read(path)
+    models: Any = document.get("model", [])
+    places = [n for n, model in enumerate(models) if model.get("id") == identifier]
+    for place in reversed(places):
+        del models[place]
+    if places:
+        if not models:
+            del document["model"]
+        _write(path, document)
+    return len(places)
+
+
+def accept_providers(path: Path, names: Sequence[str]) -> None:
+    """Add to the accepted providers. Raises: ConfigurationError."""
+    document = _read(path)
+    known = [str(name) for name in document.get("providers", [])]
+    document["providers"] = [*known, *(name for name in names if name not in known)]
+    _write(path, document)
+
+
+def reject_provider(path: Path, name: str) -> bool:
+    """Take one of the accepted providers back; whether it was one. Raises: ConfigurationError."""
+    document = _read(path)
+    known = [str(each) for each in document.get("providers", [])]
+    if name not in known:
+        return False
+    document["providers"] = [each for each in known if each != name]
+    _write(path, document)
+    return True
+
+
+def template() -> str:
+    """A config file in which every key stands, commented out, with its default. Pure."""
+    from acr_cli.cli.toml import literal
+
+    defaults = Settings(home=Path())
+    lines = ["# Settings of acr. A line that begins with # says the default.", ""]
+    table = ""
+    for key in KEYS:
+        if not key.file:
+            continue
+        prefix, _, last = key.name.rpartition(".")
+        if prefix != table:
+            lines += ["", f"[{prefix}]"]
+            table = prefix
+        value = getattr(defaults, key.field)
+        lines.append(f"# {last} = {literal(value) if value is not None else '...'}  # {key.about}")
+    lines += [
+        "",
+        "# A model, as often as needed. Prices are in USD per million tokens.",
+        "# [[model]]",
+        '# id = "openai/my-model"',
+        '# base_url = "http://localhost:8080/v1"',
+        '# api_key_env = "MY_KEY"',
+        "# price = {input = 0.5, output = 1.5}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def create(path: Path) -> bool:
+    """Write the template where no file is; whether it was written. Raises: ConfigurationError."""
+    if path.exists():
+        return False
+    write_text(path, template())
+    return True
+
+
+def _read(path: Path) -> TOMLDocument:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else template()
+        return tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ConfigurationError(f"{path} is not valid TOML: {error}.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}.") from error
+
+
+def _write(path: Path, document: TOMLDocument) -> None:
+    import tomlkit
+
+    write_text(path, tomlkit.dumps(document))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file at once, with mode 0600; a link is followed. Raises: ConfigurationError."""
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(target)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,135 @@
+"""`acr runs`: past runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import typer
+
+from acr_cli.cli.app import Leaf, group
+from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.terminal import one_line
+from acr_cli.cli.words import count, usd
+from acr_cli.records import SCHEMA
+from acr_cli.worktree.runs import RunFolder, find_run
+
+app = group("Past runs.")
+
+
+@app.command("list", cls=Leaf)
+def list_(
+    ctx: typer.Context,
+    limit: str = typer.Option("20", "-n", metavar="N", help="The newest N."),
+    as_json: bool = typer.Option(False, "--json", help="One run a line, as data."),
+) -> int:
+    """List runs, newest first."""
+    from acr_cli import build
+    from acr_cli.cli import shapes
+    from acr_cli.cli.table import say, show_table
+
+    invocation: Invocation = ctx.obj
+    runs = [described(run) for run in build.runs(invocation.settings())[: whole(limit, "-n")]]
+    if as_json:
+        for run in runs:
+            shapes.write({"type": "run", "schema": SCHEMA, **run})
+    elif not runs:
+        say(invocation.out, "No run yet.")
+    else:
+        rows = [[r["run"], day(r["time"]), r["status"], usd(r["cost_usd"]), _what(r)] for r in runs]
+        show_table(invocation.out, ["run", "time", "status", ">cost", "what"], rows)
+    return 0
+
+
+@app.command(cls=Leaf)
+def show(
+    ctx: typer.Context,
+    run: str = typer.Argument(..., metavar="RUN", help="Its id, or the beginning of it."),
+    as_json: bool = typer.Option(False, "--json", help="Its events and its result as JSON lines."),
+) -> int:
+    """Show what a run did, its patch and its result."""
+    from acr_cli.cli import shapes
+    from acr_cli.cli.render import show_patch
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    folder = find_run(invocation.settings().home, run)
+    known = described(folder)
+    if as_json:
+        for event in folder.events():
+            shapes.write(event)
+        shapes.write({"type": "run", "schema": SCHEMA, **known, "patch": folder.patch})
+        return 0
+    console = invocation.out
+    for label in ("run", "repository", "task", "status", "summary"):
+        if known[label]:
+            say(console, f"{label:<11}{known[label]}")
+    say(console, f"{'time':<11}{day(known['time'])}")
+    say(console, f"{'cost':<11}{usd(known['cost_usd'])}")
+    for event in folder.events():
+        if line := _line(event):
+            say(console, f"{'':<11}{line}", "dim")
+    if patch := folder.patch:
+        sys.stdout.flush()
+        show_patch(console, patch)
+    return 0
+
+
+def described(run: RunFolder) -> dict[str, Any]:
+    """What `acr runs` says of a run; a run that was cut short says less."""
+    known = run.describe()
+    outcome = known.get("result")
+    outcome = outcome if isinstance(outcome, dict) else {}
+    receipt = outcome.get("receipt")
+    paid = receipt.get("paid_usd") if isinstance(receipt, dict) else outcome.get("cost_usd")
+    return {
+        "run": run.id,
+        "time": _number(known.get("time")),
+        "repository": str(known.get("repository", "")),
+        "task": str(known.get("task", "")),
+        "status": str(outcome.get("status") or known.get("status") or "unknown"),
+        "applied": bool(known.get("applied") or outcome.get("applied")),
+        "cost_usd": _number(paid if paid is not None else known.get("cost_usd")),
+        "files": [str(name) for name in outcome.get("files", [])],
+        "summary": str(outcome.get("summary", "")),
+    }
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _what(run: Mapping[str, Any]) -> str:
+    files = f"  ({count(len(run['files']), 'file')})" if run["files"] else ""
+    return one_line(run["task"] or "make the failing tests pass", 60) + files
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    """One line of a logged event; "" for those that say nothing afterwards."""
+    match event:
+        case {"type": "choice", "choice": {"candidate": candidate, "reason": reason}}:
+            return f"chose {candidate}: {reason}"
+        case {"type": "attempt", "attempt": {"candidate": candidate, "summary": summary, "void": void}}:
+            return f"{candidate}: {void or summary or 'done'}"
+        case {"type": "verdict", "candidate": candidate, "verdict": {"kind": kind, "reason": reason}}:
+            return f"{candidate}: {kind}. {reason}"
+        case {"type": "notice", "text": text}:
+            return str(text)
+        case _:
+            return ""
+
+
+def day(time: float) -> str:
+    """Unix time as local date and time; "-" for none."""
+    return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
+
+
+def whole(text: str, name: str) -> int:
+    """A count given as a flag. Raises: UsageError."""
+    from acr_cli.errors import UsageError
+
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise UsageError(f"{name} must be a whole number of at least 1, not {text!r}.")
+    return int(text)

@@ -1,0 +1,37 @@
+"""Tables that fit a terminal, and go to a file without frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from acr_cli.cli.terminal import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show_table(
+    console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], *, indent: int = 0
+) -> None:
+    """Rows of text under their heads; a column whose head begins with ">" is a number."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        numeric = column.startswith(">")
+        table.add_column(
+            column.removeprefix(">"), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    console.print(Padding(table, (0, 0, 0, indent)) if indent else table)
+
+
+def say(console: Console, text: str = "", style: str = "") -> None:
+    """One line of our own words around text from elsewhere."""
+    from rich.text import Text
+
+    console.print(Text(one_line(text, 2000), style), soft_wrap=True)

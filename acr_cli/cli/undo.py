@@ -1,0 +1,35 @@
+"""`acr undo`: reverse exactly the patch of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from acr_cli.cli.app import Leaf, group
+from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.words import listed
+
+app = group("")
+
+
+@app.command(cls=Leaf)
+def undo(
+    ctx: typer.Context,
+    run: str = typer.Argument(
+        None, metavar="RUN", help="Its id; otherwise the newest here that was applied."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="The result as data."),
+) -> int:
+    """Reverse exactly the patch of a run; what was changed since stays."""
+    from acr_cli import build
+    from acr_cli.cli import shapes
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    result = build.undo(invocation.settings(), where=Path.cwd(), run_id=run)
+    if as_json:
+        shapes.write(shapes.result(result))
+    else:
+        say(invocation.out, f"Reversed run {result.run} in {listed(result.files)}.")
+    return 0
