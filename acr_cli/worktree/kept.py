@@ -1,0 +1,72 @@
+"""A run's patch, applied later (`acr apply`) or taken back (`acr undo`), on the user's tree as it is now."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from acr_cli.errors import UsageError
+from acr_cli.worktree.delivery import Change, Content, content_of, deliver
+from acr_cli.worktree.repository import Repository
+from acr_cli.worktree.runs import RunFolder
+from acr_cli.worktree.tree import RunTree, touched
+
+
+def apply_kept(repository: Repository, run: RunFolder) -> tuple[str, ...]:
+    """Apply the patch of a run that kept it back; the files changed.
+
+    Raises: UsageError without such a patch, PatchConflict when it does not fit the tree as it is now."""
+    state = run.describe()
+    _check_belongs(repository, run)
+    if state.get("applied") and not state.get("undone"):
+        raise UsageError(f"The patch of {run.id} is applied already.", hint="`acr undo` takes it back.")
+    files = _carry_over(repository, run, reverse=False)
+    run.update(applied=True, undone=False)
+    return files
+
+
+def undo(repository: Repository, run: RunFolder) -> tuple[str, ...]:
+    """Reverse exactly the patch of a run, later edits elsewhere kept; the files changed.
+
+    Raises: UsageError when there is nothing to undo, PatchConflict when its lines were changed since."""
+    state = run.describe()
+    _check_belongs(repository, run)
+    if not state.get("applied") or state.get("undone"):
+        raise UsageError(
+            f"{run.id} has changed nothing that is still there.", hint="`acr runs list` shows runs."
+        )
+    files = _carry_over(repository, run, reverse=True)
+    run.update(undone=True)
+    return files
+
+
+def changes_since(tree: RunTree, start: str) -> dict[str, Change]:
+    """What a run did to its copy, file by file."""
+    return {
+        name: Change(before=_at(tree, start, name), after=content_of(tree.root / name))
+        for name in tree.changed(start)
+    }
+
+
+def _carry_over(repository: Repository, run: RunFolder, *, reverse: bool) -> tuple[str, ...]:
+    """The patch on a small copy of the files that it touches, and that copy's changes on the user's tree."""
+    names = touched(run.patch)
+    with tempfile.TemporaryDirectory(dir=run.path, prefix="apply-") as folder:
+        tree = RunTree.copy(repository.root, names, Path(folder))
+        start = tree.checkpoint()
+        tree.apply(run.patch, reverse=reverse)
+        deliver(repository.root, changes_since(tree, start), run.path)
+    return names
+
+
+def _check_belongs(repository: Repository, run: RunFolder) -> None:
+    if not run.patch:
+        raise UsageError(f"{run.id} has no patch.", hint="`acr runs list` shows which runs have one.")
+    home = run.describe().get("repository")
+    if home != str(repository.root):
+        raise UsageError(f"{run.id} was made in {home}.", hint=f"Use acr -C {home} instead.")
+
+
+def _at(tree: RunTree, checkpoint: str, name: str) -> Content | None:
+    found = tree.read(checkpoint, name)
+    return Content(mode=found[0], data=found[1]) if found else None
