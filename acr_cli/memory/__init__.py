@@ -1,0 +1,1 @@
+"""M: outcomes, kept where a crash cannot take them, and found again by meaning."""

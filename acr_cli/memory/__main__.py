@@ -1,0 +1,25 @@
+"""`python -m acr_cli.memory FOLDER`: brings the Chroma collection up to date and prints one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from acr_cli.errors import AcrError
+from acr_cli.memory.collection import settle
+
+
+def main() -> int:
+    os.umask(0o077)  # what Chroma makes is the user's alone
+    try:
+        line = settle(Path(sys.argv[1]))
+    except AcrError as error:
+        sys.stderr.write(f"{error.message}\n")
+        return 1
+    sys.stdout.write(f"{line}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Outcomes as bytes: a JSON record, a vector of little-endian float32, and a checksum over both.
+
+The vector stands beside the record and not in it: three quarters of the space, and read without parsing. The
+checksum (CRC-32) finds accidental damage; it is no signature.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import zlib
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any, NamedTuple
+
+from acr_cli.records import SCHEMA, Outcome, Price, Signal, Usage
+
+
+class Row(NamedTuple):
+    """One outcome as the journal keeps it. The columns repeat what is counted and searched by."""
+
+    sequence: int  # position in the journal; never used twice
+    id: str
+    run: str
+    step: str
+    time: float
+    candidate: str
+    dimension: str
+    repository: str
+    verdict: str
+    shared: int  # 1 for shared credit
+    u: float
+    cost_usd: float
+    seconds: float
+    embedder: str
+    checksum: int
+    record: str
+    vector: bytes
+
+    @property
+    def teaches(self) -> bool:
+        """As `Outcome.teaches`."""
+        return not self.shared and self.verdict in ("passed", "failed")
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing of it has changed since it was written."""
+        try:
+            return self.checksum == _checksum(self)
+        except (TypeError, ValueError, AttributeError):  # a damaged cell may have another type
+            return False
+
+
+def encode(outcome: Outcome, *, store_text: bool) -> Row:
+    """The row of an outcome, its sequence still 0. Without `store_text` neither text nor notes are in it.
+
+    Raises: ValueError when a number is not finite."""
+    kept = outcome if store_text else _without_text(outcome)
+    vector = pack(kept.vector)
+    _check_finite(kept, vector)
+    record = asdict(kept)
+    del record["vector"]
+    row = Row(
+        sequence=0,
+        id=clean(kept.id),
+        run=clean(kept.run),
+        step=clean(kept.step),
+        time=float(kept.time),
+        candidate=clean(kept.candidate),
+        dimension=clean(kept.dimension),
+        repository=clean(kept.repository),
+        verdict=clean(kept.verdict),
+        shared=int(kept.shared_credit),
+        u=float(kept.u),
+        cost_usd=float(kept.cost_usd),
+        seconds=float(kept.seconds),
+        embedder=clean(kept.embedder),
+        checksum=0,
+        record=json.dumps({"schema": SCHEMA, **record}, separators=(",", ":"), allow_nan=False),
+        vector=vector,
+    )
+    return row._replace(checksum=_checksum(row))
+
+
+def decode(row: Row) -> Outcome:
+    """The outcome of a sound row; fields that this version does not know are left out."""
+    record = json.loads(row.record)
+    return Outcome(
+        **_known(Outcome, record)
+        | {
+            "vector": unpack(row.vector),
+            "price": Price(**_known(Price, record["price"])),
+            "usage": Usage(**_known(Usage, record["usage"])),
+            "signals": tuple(Signal(**_known(Signal, signal)) for signal in record["signals"]),
+            "available": tuple(record["available"]),
+            "failed_before": tuple(record["failed_before"]),
+        }
+    )
+
+
+def clean(text: str) -> str:
+    """The text as a column holds it: names that come from file systems may not be valid Unicode."""
+    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def pack(vector: Sequence[float]) -> bytes:
+    """Four bytes a number, little-endian."""
+    numbers = array("f", vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def unpack(blob: bytes) -> tuple[float, ...]:
+    """The inverse of `pack`, at the precision of float32."""
+    numbers = array("f")
+    numbers.frombytes(blob)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return tuple(numbers)
+
+
+def _checksum(row: Row) -> int:
+    columns = repr(row[1:14]).encode("utf-8")  # id to embedder
+    return zlib.crc32(row.vector, zlib.crc32(row.record.encode("utf-8"), zlib.crc32(columns)))
+
+
+def _without_text(outcome: Outcome) -> Outcome:
+    signals = tuple(replace(signal, note="") for signal in outcome.signals)
+    return replace(outcome, text="", signals=signals)
+
+
+def _check_finite(outcome: Outcome, vector: bytes) -> None:
+    numbers = {
+        "time": outcome.time,
+        "u": outcome.u,
+        "cost_usd": outcome.cost_usd,
+        "seconds": outcome.seconds,
+        "propensity": outcome.propensity,
+        "vector": sum(map(abs, unpack(vector))),  # a number may be finite and still too large for float32
+    }
+    for name, number in numbers.items():
+        if not math.isfinite(number):
+            raise ValueError(f"its {name} is not a finite number")
+
+
+def _known(kind: type[Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in record.items() if name in names}

@@ -1,0 +1,289 @@
+"""The journal: the truth of memory, an append-only SQLite file in WAL mode.
+
+A write is on the disk when `append` returns. The journal holds at most `bound` outcomes, first in, first out:
+the transaction that adds one folds the numbers of those that leave into the checkpoint, so that at every
+moment checkpoint + live rows = all that was learnt. Ids of evicted outcomes are kept as 64-bit hashes, lest
+one be counted again. Rows with a wrong checksum are set aside: counted as damaged, and otherwise not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+
+from acr_cli.memory.encoding import Row, clean
+from acr_cli.memory.schema import mapped, open_for_reading, open_for_writing
+from acr_cli.memory.sums import Key, Sum, Sums, count
+
+COLUMNS = ", ".join(Row._fields)
+FOLD_AT_ONCE = 500  # rows in memory while many are evicted
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """Where the journal stands. But for a new `revision`, rows are only appended, and evicted in order."""
+
+    journal: str = ""  # identity of the file, for what is built from it
+    revision: int = 0
+    first: int = 0  # sequence of the oldest live row; 0 when there is none
+    last: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Selection:
+    """Which outcomes are meant: those for which all that is given holds."""
+
+    ids: tuple[str, ...] = ()
+    candidate: str | None = None
+    repository: str | None = None
+    before: float | None = None  # Unix time; older ones are meant
+    dimension: str | None = None
+    verdict: str | None = None
+
+    def where(self) -> tuple[str, list[object]]:
+        """An SQL condition over `outcomes` and its values."""
+        terms, values = ["1"], list[object]()
+        if self.ids:
+            terms.append(f"id IN ({', '.join('?' * len(self.ids))})")
+            values += [clean(one) for one in self.ids]
+        for name in ("candidate", "repository", "dimension", "verdict"):
+            if (value := getattr(self, name)) is not None:
+                terms.append(f"{name} = ?")
+                values.append(clean(value))
+        if self.before is not None:
+            terms.append("time < ?")
+            values.append(self.before)
+        return " AND ".join(terms), values
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forgotten:
+    """What `forget` removed: live outcomes, and evicted ones from the checkpoint.
+
+    `mixed` evicted outcomes could not be told apart from newer ones, and stay as numbers."""
+
+    outcomes: int = 0
+    evicted: int = 0
+    mixed: int = 0
+
+
+class View:
+    """The journal at one moment: one read transaction, over all that was committed before it began."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def span(self) -> Span:
+        meta = dict(self._connection.execute("SELECT name, value FROM meta"))
+        first, last = self._connection.execute(
+            "SELECT (SELECT min(sequence) FROM outcomes), (SELECT max(sequence) FROM outcomes)"
+        ).fetchone()
+        return Span(journal=meta["journal"], revision=meta["revision"], first=first or 0, last=last or 0)
+
+    def rows(self, *, after: int = 0) -> Iterator[Row]:
+        """Live rows above a sequence, oldest first, damaged ones included."""
+        query = f"SELECT {COLUMNS} FROM outcomes WHERE sequence > ? ORDER BY sequence"  # noqa: S608
+        yield from map(Row._make, self._connection.execute(query, (after,)))
+
+    def row(self, sequence: int) -> Row | None:
+        query = f"SELECT {COLUMNS} FROM outcomes WHERE sequence = ?"  # noqa: S608
+        found = self._connection.execute(query, (sequence,)).fetchone()
+        return None if found is None else Row._make(found)
+
+    def newest(self, selection: Selection) -> Iterator[Row]:
+        """Live rows of a selection, newest first, damaged ones included."""
+        condition, values = selection.where()
+        query = f"SELECT {COLUMNS} FROM outcomes WHERE {condition} ORDER BY sequence DESC"  # noqa: S608
+        yield from map(Row._make, self._connection.execute(query, values))
+
+    def embedder(self) -> str:
+        """The key of the newest outcome that has a vector, or ""."""
+        found = self._connection.execute(
+            "SELECT embedder FROM outcomes WHERE length(vector) > 0 ORDER BY sequence DESC LIMIT 1"
+        ).fetchone()
+        return "" if found is None else str(found[0])
+
+    def vectors(self, embedder: str, *, after: int) -> int:
+        """How many outcomes above a sequence have a vector of this embedder."""
+        query = "SELECT count(*) FROM outcomes WHERE sequence > ? AND embedder = ? AND length(vector) > 0"
+        (number,) = self._connection.execute(query, (after, embedder)).fetchone()
+        return int(number)
+
+    def checkpoint(self) -> Sums:
+        """The sums over evicted outcomes."""
+        rows = self._connection.execute(
+            "SELECT dimension, candidate, repository, passed, failed, outcomes, cost_usd, seconds, u, graded,"
+            " newest FROM checkpoint"
+        )
+        return {
+            Key(*key): Sum(
+                passed=passed,
+                failed=failed,
+                outcomes=outcomes,
+                cost_usd=cost_usd,
+                seconds=seconds,
+                u=u,
+                graded=graded,
+                newest=newest,
+            )
+            for *key, passed, failed, outcomes, cost_usd, seconds, u, graded, newest in rows
+        }
+
+    def damaged_and_evicted(self) -> int:
+        """How many damaged rows have left."""
+        (number,) = self._connection.execute("SELECT value FROM meta WHERE name = 'damaged'").fetchone()
+        return int(number)
+
+
+class Journal:
+    """The file, and the one connection to it that this process holds. Threads take turns."""
+
+    def __init__(self, path: Path, *, bound: int) -> None:
+        self.path = path
+        self._bound = bound
+        self._lock = RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._writable = False
+        self._process = os.getpid()
+
+    @contextmanager
+    def view(self) -> Iterator[View | None]:
+        """A read transaction, or None where there is no journal, and then no file is made.
+
+        Raises: StoreError."""
+        with self._lock:
+            connection = self._open(write=False)
+            if connection is None:
+                yield None
+                return
+            with mapped(self.path):
+                connection.execute("BEGIN")
+                try:
+                    yield View(connection)
+                finally:
+                    connection.execute("COMMIT")
+
+    def append(self, row: Row) -> bool:
+        """Keep a row, durably. False when its id has been kept before, and then nothing changes.
+
+        Raises: StoreError when it could not be kept."""
+        with self._writing() as connection:
+            if connection.execute("SELECT 1 FROM evicted WHERE id = ?", (_hash(row.id),)).fetchone():
+                return False
+            names, marks = ", ".join(Row._fields[1:]), ", ".join("?" * (len(Row._fields) - 1))
+            added = connection.execute(
+                f"INSERT INTO outcomes ({names}) VALUES ({marks}) ON CONFLICT (id) DO NOTHING",  # noqa: S608
+                row[1:],
+            ).rowcount
+            if added:
+                _evict(connection, self._bound)
+            return bool(added)
+
+    def forget(self, selection: Selection) -> Forgotten:
+        """Remove a selection for good: its pages are overwritten and the log is emptied.
+
+        The checkpoint knows candidate, repository and dimension, and of time only the newest; a selection by
+        id or verdict leaves it alone.
+
+        Raises: StoreError."""
+        if not self.path.exists():
+            return Forgotten()
+        with self._writing(secure=True) as connection:
+            condition, values = selection.where()
+            live = connection.execute(f"DELETE FROM outcomes WHERE {condition}", values).rowcount  # noqa: S608
+            evicted, mixed = (0, 0) if selection.ids or selection.verdict else _unfold(connection, selection)
+            if live or evicted:
+                connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+        with self._lock, mapped(self.path):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return Forgotten(outcomes=live, evicted=evicted, mixed=mixed)
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _writing(self, *, secure: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection = self._open(write=True)
+            assert connection is not None  # noqa: S101 - only a reader is told that there is none
+            with mapped(self.path):
+                connection.execute(f"PRAGMA secure_delete = {'ON' if secure else 'OFF'}")
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    # A full disk has rolled it back already.
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+
+    def _open(self, *, write: bool) -> sqlite3.Connection | None:
+        if self._process != os.getpid():  # a connection does not survive a fork
+            self._connection, self._process = None, os.getpid()
+        if self._connection is not None and write and not self._writable:
+            self.close()
+        if self._connection is None:
+            opened = open_for_writing(self.path) if write else open_for_reading(self.path)
+            self._connection, self._writable = opened, write
+        return self._connection
+
+
+def _evict(connection: sqlite3.Connection, bound: int) -> None:
+    """Fold the oldest rows above the bound into the checkpoint."""
+    (live,) = connection.execute("SELECT count(*) FROM outcomes").fetchone()
+    excess = live - bound
+    while excess > 0:
+        query = f"SELECT {COLUMNS} FROM outcomes ORDER BY sequence LIMIT ?"  # noqa: S608
+        rows = [Row._make(row) for row in connection.execute(query, (min(excess, FOLD_AT_ONCE),))]
+        _fold(connection, count(row for row in rows if row.sound))
+        damaged = sum(not row.sound for row in rows)
+        connection.execute("UPDATE meta SET value = value + ? WHERE name = 'damaged'", (damaged,))
+        connection.executemany("INSERT OR IGNORE INTO evicted VALUES (?)", [(_hash(row.id),) for row in rows])
+        connection.execute("DELETE FROM outcomes WHERE sequence <= ?", (rows[-1].sequence,))
+        excess -= len(rows)
+
+
+def _fold(connection: sqlite3.Connection, sums: Sums) -> None:
+    connection.executemany(
+        "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (dimension, candidate, repository) DO UPDATE SET"
+        " passed = passed + excluded.passed, failed = failed + excluded.failed,"
+        " outcomes = outcomes + excluded.outcomes, cost_usd = cost_usd + excluded.cost_usd,"
+        " seconds = seconds + excluded.seconds, u = u + excluded.u, graded = graded + excluded.graded,"
+        " newest = max(newest, excluded.newest)",
+        [
+            (*key, s.passed, s.failed, s.outcomes, s.cost_usd, s.seconds, s.u, s.graded, s.newest)
+            for key, s in sums.items()
+        ],
+    )
+
+
+def _unfold(connection: sqlite3.Connection, selection: Selection) -> tuple[int, int]:
+    """Drop a selection from the checkpoint: how many outcomes left, and how many could not be told apart."""
+    names: Sequence[str] = ("candidate", "repository", "dimension")
+    given = {name: clean(value) for name in names if (value := getattr(selection, name)) is not None}
+    condition = " AND ".join(["1", *(f"{name} = ?" for name in given)])
+    old = float("inf") if selection.before is None else selection.before
+    values = (*given.values(), old)
+    total = "SELECT coalesce(sum(outcomes), 0) FROM checkpoint WHERE"
+    (gone,) = connection.execute(f"{total} {condition} AND newest < ?", values).fetchone()
+    (mixed,) = connection.execute(f"{total} {condition} AND newest >= ?", values).fetchone()
+    connection.execute(f"DELETE FROM checkpoint WHERE {condition} AND newest < ?", values)  # noqa: S608
+    if connection.execute("SELECT count(*) FROM checkpoint").fetchone() == (0,):
+        connection.execute("DELETE FROM evicted")
+    return int(gone), int(mixed)
+
+
+def _hash(id_: str) -> int:
+    return int.from_bytes(hashlib.blake2b(str(id_).encode(), digest_size=8).digest(), "big", signed=True)
