@@ -6,8 +6,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -21,16 +20,19 @@ from acr_cli.events import (
     ModelText,
     Notice,
     PatchApplied,
-    RunFinished,
     RunStarted,
     SandboxReady,
     to_json,
 )
 from acr_cli.parts import load
 from acr_cli.progress import NEEDS_MODEL
-from acr_cli.protocols import Limits, Policy, Sandbox, Toolchain
+from acr_cli.protocols import Backend, Limits, Observer, Policy, Sandbox, Store, Verifier
 from acr_cli.records import Candidate, Choice, Context, Dimension, Price, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
+from acr_cli.worktree.delivery import deliver
+from acr_cli.worktree.hardened_git import GitFailed
+from acr_cli.worktree.kept import apply_kept, changes_since
+from acr_cli.worktree.kept import undo as undo_kept
 from acr_cli.worktree.repository import Repository, open_repository
 from acr_cli.worktree.runs import RunFolder, find_run, list_runs, new_run, sweep_runs
 from acr_cli.worktree.tree import RunTree
@@ -55,151 +57,159 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
         emit(Notice(level="info", text=f"The run {dead.id} had been killed; its working copy was removed."))
     folder, lock = new_run(settings.home, repository=repository.root, task=task.text)
     with lock:
-        emit = _logged(emit, folder)
-        emit(RunStarted(run=folder.id, repository=str(repository.root)))
+        job = _Job(settings, pool, repository, folder, _logged(emit, folder))
         try:
-            result = _run(settings, pool, repository, folder, task, emit)
-        except BaseException:
-            folder.drop_copies()
-            folder.update(status="error")
+            result = job.carry_out(task)
+        except BaseException as error:
+            folder.update(status="interrupted" if isinstance(error, KeyboardInterrupt) else "error")
             raise
-        folder.keep_patch(result.patch)
-        folder.drop_copies()
-        folder.update(
-            status=result.status.value,
-            applied=result.applied,
-            files=result.files,
-            summary=result.summary,
-            cost_usd=result.receipt.paid_usd,
-        )
-        folder.log(to_json(RunFinished(result=result)))
+        finally:
+            folder.drop_copies()
+        folder.finish(result)
         return result
 
 
-def _run(
-    settings: Settings,
-    pool: Sequence[Candidate],
-    repository: Repository,
-    folder: RunFolder,
-    task: Task,
-    emit: Emit,
-) -> RunResult:
-    warm(models=any(candidate.model for candidate in pool))
-    files = (*repository.files(), *repository.ignored(settings.copy_ignored))
-    tree = RunTree.copy(repository.root, files, folder.path)
-    start = tree.checkpoint()
-    sandbox = _sandbox(settings, folder, emit)
-    store = memory(settings)
-    loop = Loop(folder.id, _parts(settings, pool, repository, tree, sandbox, store, folder, emit))
-    result = loop.fix(task)
-    if result.status is Status.FIXED and not settings.dry_run:
-        result = _deliver(settings, repository, tree, start, folder, result, emit)
-    store.settle()
-    return result
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One run, and all that its parts are made from."""
 
+    settings: Settings
+    pool: Sequence[Candidate]
+    repository: Repository
+    folder: RunFolder
+    emit: Emit
 
-def _parts(
-    settings: Settings,
-    pool: Sequence[Candidate],
-    repository: Repository,
-    tree: RunTree,
-    sandbox: Sandbox,
-    store: Memory,
-    folder: RunFolder,
-    emit: Emit,
-) -> Parts:
-    from acr_cli.agent.backend import Agent
-    from acr_cli.agent.budget import RunBudget
-    from acr_cli.agent.planning import RepositoryPlanner
-    from acr_cli.context.embedding import open_embedder
-    from acr_cli.context.observer import RepositoryObserver, prompt_tokens
-    from acr_cli.models.gateway import LiteLLM
-    from acr_cli.repair.backend import Repair
-    from acr_cli.verifier.explain import explain_failure
-    from acr_cli.verifier.verifier import TestVerifier
+    def carry_out(self, task: Task) -> RunResult:
+        self.emit(RunStarted(run=self.folder.id, repository=str(self.repository.root)))
+        warm(models=any(candidate.model for candidate in self.pool))
+        files = (*self.repository.files(), *self.repository.ignored(self.settings.copy_ignored))
+        tree = RunTree.copy(self.repository.root, files, self.folder.path)
+        start = tree.checkpoint()
+        store = memory(self.settings)
+        result = Loop(self.folder.id, self._parts(tree, self._sandbox(), store)).fix(task)
+        if result.status is Status.FIXED and not self.settings.dry_run:
+            result = self._deliver(tree, start, result)
+        store.settle()
+        return result
 
-    def size(step: Step) -> int:
-        named = {*step.files, *(failure.file for failure in step.failures)}
-        return prompt_tokens(step, [p.stat().st_size for f in named if (p := tree.root / f).is_file()])
+    def _parts(self, tree: RunTree, sandbox: Sandbox, store: Store) -> Parts:
+        from acr_cli.agent.budget import RunBudget
+        from acr_cli.agent.planning import RepositoryPlanner
+        from acr_cli.verifier.explain import explain_failure
 
-    limits = _limits(settings)
-    return Parts(
-        tree=tree,
-        sandbox=sandbox,
-        planner=RepositoryPlanner(plan_only=settings.plan_only),
-        observer=RepositoryObserver(
-            embedder=lambda: open_embedder(settings.embedder),
-            store=store,
-            repository=repository.identity,
-            size=size,
-        ),
-        policy=_policy(settings),
-        candidates=pool,
-        backends={
-            "agent": Agent(
-                gateway=LiteLLM(emit=emit, environ=os.environ), emit=emit, transcripts=folder.path
-            ),
-            "repair": Repair(emit=emit),
-        },
-        verifier=TestVerifier(
-            toolchains=_toolchains(),
+        settings = self.settings
+        return Parts(
+            tree=tree,
             sandbox=sandbox,
-            emit=emit,
-            test=settings.test,
-            setup=settings.setup,
-            repository=repository.identity,
-            limits=limits,
-        ),
-        store=store,
-        budget=RunBudget(
-            max_cost=settings.max_cost,
-            max_steps=settings.max_steps,
-            max_time=settings.max_time,
-            clock=time.monotonic,
-        ),
-        explain=explain_failure,
-        emit=emit,
-        rng=Random(settings.seed if settings.seed is not None else secrets.randbits(64)),
-        clock=time.time,
-        attempts=settings.attempts,
-        plan_only=settings.plan_only,
-    )
-
-
-def _deliver(
-    settings: Settings,
-    repository: Repository,
-    tree: RunTree,
-    start: str,
-    folder: RunFolder,
-    result: RunResult,
-    emit: Emit,
-) -> RunResult:
-    from acr_cli.worktree.delivery import deliver
-    from acr_cli.worktree.hardened_git import GitFailed
-    from acr_cli.worktree.kept import changes_since
-
-    folder.keep_patch(result.patch)
-    try:
-        deliver(repository.root, changes_since(tree, start), folder.path)
-    except PatchConflict as error:
-        return replace(
-            result,
-            status=Status.NOT_FIXED,
-            exit_code=error.exit_code,
-            summary=error.message,
-            hint=error.hint,
-            error_id=error.id,
+            planner=RepositoryPlanner(plan_only=settings.plan_only),
+            observer=self._observer(tree, store),
+            policy=_policy(settings),
+            candidates=self.pool,
+            backends=self._backends(),
+            verifier=self._verifier(sandbox),
+            store=store,
+            budget=RunBudget(
+                max_cost=settings.max_cost,
+                max_steps=settings.max_steps,
+                max_time=settings.max_time,
+                clock=time.monotonic,
+            ),
+            explain=explain_failure,
+            emit=self.emit,
+            rng=Random(settings.seed if settings.seed is not None else secrets.randbits(64)),
+            clock=time.time,
+            attempts=settings.attempts,
+            plan_only=settings.plan_only,
         )
-    folder.update(applied=True)
-    commit = ""
-    if settings.commit:
+
+    def _observer(self, tree: RunTree, store: Store) -> Observer:
+        from acr_cli.context.embedding import open_embedder
+        from acr_cli.context.observer import RepositoryObserver, prompt_tokens
+
+        def size(step: Step) -> int:
+            named = {*step.files, *(failure.file for failure in step.failures)}
+            return prompt_tokens(step, [p.stat().st_size for f in named if (p := tree.root / f).is_file()])
+
+        return RepositoryObserver(
+            embedder=lambda: open_embedder(self.settings.embedder),
+            store=store,
+            repository=self.repository.identity,
+            size=size,
+        )
+
+    def _backends(self) -> dict[str, Backend]:
+        from acr_cli.agent.backend import Agent
+        from acr_cli.models.gateway import LiteLLM
+        from acr_cli.repair.backend import Repair
+
+        gateway = LiteLLM(emit=self.emit, environ=os.environ)
+        return {
+            "agent": Agent(gateway=gateway, emit=self.emit, transcripts=self.folder.path / "transcripts"),
+            "repair": Repair(emit=self.emit),
+        }
+
+    def _verifier(self, sandbox: Sandbox) -> Verifier:
+        from acr_cli.toolchains import BUILTIN
+        from acr_cli.verifier.verifier import TestVerifier
+
+        return TestVerifier(
+            toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
+            sandbox=sandbox,
+            emit=self.emit,
+            test=self.settings.test,
+            setup=self.settings.setup,
+            repository=self.repository.identity,
+            limits=self._limits(),
+        )
+
+    def _sandbox(self) -> Sandbox:
+        from acr_cli.sandbox.choose import open_sandbox
+
+        sandbox = open_sandbox(
+            self.settings.sandbox,
+            run_id=self.folder.id,
+            home=self.settings.home,
+            image=self.settings.image,
+            limits=self._limits(),
+            emit=self.emit,
+            environ=os.environ,
+        )
+        sandbox.sweep()
+        self.emit(SandboxReady(sandbox=sandbox.name, reason=sandbox.describe()))
+        return sandbox
+
+    def _limits(self) -> Limits:
+        return Limits(
+            memory_bytes=self.settings.memory_limit,
+            pids=self.settings.pids,
+            cpus=float(os.cpu_count() or 1),
+            seconds=self.settings.test_timeout,
+        )
+
+    def _deliver(self, tree: RunTree, start: str, result: RunResult) -> RunResult:
+        """The verified patch into the user's tree; one that cannot be applied is kept in the run."""
+        self.folder.keep_patch(result.patch)
         try:
-            commit = repository.commit(result.files, _commit_message(result))
-        except GitFailed as error:
-            emit(Notice(level="warning", text=f"The fix is applied but not committed: {error.reason}."))
-    emit(PatchApplied(files=result.files, commit=commit))
-    return replace(result, applied=True)
+            deliver(self.repository.root, changes_since(tree, start), self.folder.path)
+        except PatchConflict as error:
+            return replace(
+                result,
+                status=Status.NOT_FIXED,
+                exit_code=error.exit_code,
+                summary=error.message,
+                hint=error.hint,
+                error_id=error.id,
+            )
+        self.folder.update(applied=True)
+        commit = ""
+        if self.settings.commit:
+            try:
+                commit = self.repository.commit(result.files, _commit_message(result))
+            except GitFailed as error:
+                text = f"The fix is applied but not committed: {error.reason}."
+                self.emit(Notice(level="warning", text=text))
+        self.emit(PatchApplied(files=result.files, commit=commit))
+        return replace(result, applied=True)
 
 
 def _commit_message(result: RunResult) -> str:
@@ -207,38 +217,6 @@ def _commit_message(result: RunResult) -> str:
     subject = f"fix: {fixed[0]} passes" if len(fixed) == 1 else f"fix: {len(fixed)} failing tests pass"
     model = result.steps[-1].model if result.steps else "acr"
     return f"{subject}\n\n{result.summary}\n\nAssisted-by: acr ({model})\nAcr-Run: {result.run}\n"
-
-
-def _sandbox(settings: Settings, folder: RunFolder, emit: Emit) -> Sandbox:
-    from acr_cli.sandbox.choose import open_sandbox
-
-    sandbox = open_sandbox(
-        settings.sandbox,
-        run_id=folder.id,
-        home=settings.home,
-        image=settings.image,
-        limits=_limits(settings),
-        emit=emit,
-        environ=os.environ,
-    )
-    sandbox.sweep()
-    emit(SandboxReady(sandbox=sandbox.name, reason=sandbox.describe()))
-    return sandbox
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        memory_bytes=settings.memory_limit,
-        pids=settings.pids,
-        cpus=float(os.cpu_count() or 1),
-        seconds=settings.test_timeout,
-    )
-
-
-def _toolchains() -> tuple[Toolchain, ...]:
-    from acr_cli.toolchains import BUILTIN
-
-    return tuple(load("toolchains", name, BUILTIN)() for name in BUILTIN)
 
 
 def _logged(emit: Emit, folder: RunFolder) -> Emit:
@@ -271,8 +249,8 @@ def warm(*, models: bool) -> None:
 def route(settings: Settings, *, where: Path, task: str) -> tuple[Context, Choice, tuple[Candidate, ...]]:
     """What would be chosen for a task, and why; no backend is called.
 
-    Inside a repository the task is an edit there (agentic_programming), elsewhere a plain question. Repair takes
-    part where the words speak of a failure, or where there is no model.
+    Inside a repository the task is an edit there (agentic_programming), elsewhere a plain question. Repair
+    takes part where the words speak of a failure, or where there is no model.
 
     Raises: NoEligibleModel, ConfigurationError."""
     from acr_cli.context.dimension import dimension_of, language_of
@@ -334,7 +312,7 @@ def candidates(settings: Settings) -> tuple[Candidate, ...]:
     return (*models(settings, os.environ), repair)
 
 
-def detect(settings: Settings) -> tuple[Found, ...]:
+def detect() -> tuple[Found, ...]:
     """Providers found by their keys, and an Ollama that answers; none of them is used unasked."""
     from acr_cli.models.catalogue import detect as found
 
@@ -376,8 +354,6 @@ def apply_run(settings: Settings, *, where: Path, run_id: str | None) -> tuple[R
     """Apply the patch of a run that kept it back; the run and the files changed.
 
     Raises: UsageError, PatchConflict, RepositoryRefused."""
-    from acr_cli.worktree.kept import apply_kept
-
     repository = open_repository(where)
     found = find_run(settings.home, run_id, repository=repository.root)
     return found, apply_kept(repository, found)
@@ -387,8 +363,6 @@ def undo(settings: Settings, *, where: Path, run_id: str | None) -> tuple[RunFol
     """Reverse exactly the patch of a run; the run and the files changed.
 
     Raises: UsageError, PatchConflict, RepositoryRefused."""
-    from acr_cli.worktree.kept import undo as reverse
-
     repository = open_repository(where)
     found = find_run(settings.home, run_id, repository=repository.root)
-    return found, reverse(repository, found)
+    return found, undo_kept(repository, found)

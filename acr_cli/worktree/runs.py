@@ -15,6 +15,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from acr_cli.errors import SandboxUnavailable, UsageError
+from acr_cli.events import RunFinished, to_json
+from acr_cli.records import RunResult
 from acr_cli.worktree.delivery import recover
 
 _DESCRIPTION, _PATCH, _EVENTS, _LOCK = "run.json", "patch.diff", "events.jsonl", "lock"
@@ -44,6 +46,18 @@ class RunFolder:
         temporary = self.path / f"{_DESCRIPTION}.new"
         temporary.write_text(json.dumps({**self.describe(), **fields}))
         temporary.replace(self.path / _DESCRIPTION)
+
+    def finish(self, result: RunResult) -> None:
+        """Keep how the run ended."""
+        self.keep_patch(result.patch)
+        self.log(to_json(RunFinished(result=result)))
+        self.update(
+            status=result.status.value,
+            applied=result.applied,
+            files=result.files,
+            summary=result.summary,
+            cost_usd=result.receipt.paid_usd,
+        )
 
     @property
     def patch(self) -> str:
