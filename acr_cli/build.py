@@ -6,14 +6,14 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 from acr_cli.caf import Loop, Parts
-from acr_cli.errors import AcrError, NoEligibleModel, PatchConflict
+from acr_cli.errors import AcrError, NoEligibleModel, PatchConflict, UsageError
 from acr_cli.events import (
     Emit,
     Event,
@@ -31,10 +31,9 @@ from acr_cli.records import Candidate, Choice, Context, Dimension, Price, RunRes
 from acr_cli.settings import Settings
 from acr_cli.worktree.delivery import deliver
 from acr_cli.worktree.hardened_git import GitFailed
-from acr_cli.worktree.kept import apply_kept, changes_since
-from acr_cli.worktree.kept import undo as undo_kept
+from acr_cli.worktree.kept import Carried, apply_kept, can_apply, can_undo, changes_since, undo
 from acr_cli.worktree.repository import Repository, open_repository
-from acr_cli.worktree.runs import RunFolder, find_run, list_runs, new_run, sweep_runs
+from acr_cli.worktree.runs import RunFolder, find_run, list_runs, new_run, newest_run, sweep_runs
 from acr_cli.worktree.tree import RunTree
 
 if TYPE_CHECKING:
@@ -350,19 +349,40 @@ def runs(settings: Settings) -> tuple[RunFolder, ...]:
     return list_runs(settings.home)
 
 
-def apply_run(settings: Settings, *, where: Path, run_id: str | None) -> tuple[RunFolder, tuple[str, ...]]:
-    """Apply the patch of a run that kept it back; the run and the files changed.
+def run_to_apply(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
+    """The run that `acr apply` means: the named one, or the newest here whose patch is not applied.
+
+    Raises: UsageError, RepositoryRefused."""
+    return _run_here(settings, where, run_id, can_apply, "There is no patch here that is not applied.")
+
+
+def run_to_undo(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
+    """The run that `acr undo` means: the named one, or the newest here whose patch is applied.
+
+    Raises: UsageError, RepositoryRefused."""
+    return _run_here(settings, where, run_id, can_undo, "There is nothing here to undo.")
+
+
+def apply_run(folder: RunFolder, *, where: Path) -> Carried:
+    """Apply the patch of a run that kept it back.
 
     Raises: UsageError, PatchConflict, RepositoryRefused."""
-    repository = open_repository(where)
-    found = find_run(settings.home, run_id, repository=repository.root)
-    return found, apply_kept(repository, found)
+    return apply_kept(open_repository(where), folder)
 
 
-def undo(settings: Settings, *, where: Path, run_id: str | None) -> tuple[RunFolder, tuple[str, ...]]:
-    """Reverse exactly the patch of a run; the run and the files changed.
+def undo_run(folder: RunFolder, *, where: Path) -> Carried:
+    """Reverse exactly the patch of a run.
 
     Raises: UsageError, PatchConflict, RepositoryRefused."""
-    repository = open_repository(where)
-    found = find_run(settings.home, run_id, repository=repository.root)
-    return found, undo_kept(repository, found)
+    return undo(open_repository(where), folder)
+
+
+def _run_here(
+    settings: Settings, where: Path, run_id: str | None, fits: Callable[[RunFolder], bool], none: str
+) -> RunFolder:
+    if run_id:
+        return find_run(settings.home, run_id)
+    found = newest_run(settings.home, open_repository(where).root, fits)
+    if found is None:
+        raise UsageError(none, hint="`acr runs list` shows all runs.")
+    return found

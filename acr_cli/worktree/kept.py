@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from acr_cli.errors import UsageError
@@ -12,32 +13,51 @@ from acr_cli.worktree.runs import RunFolder
 from acr_cli.worktree.tree import RunTree, touched
 
 
-def apply_kept(repository: Repository, run: RunFolder) -> tuple[str, ...]:
-    """Apply the patch of a run that kept it back; the files changed.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Carried:
+    """A run's patch that was applied or taken back."""
+
+    run: str
+    files: tuple[str, ...]
+    patch: str
+
+
+def can_apply(run: RunFolder) -> bool:
+    """Whether a run has a patch that is not in the user's tree."""
+    state = run.describe()
+    return bool(run.patch) and (not state.get("applied") or bool(state.get("undone")))
+
+
+def can_undo(run: RunFolder) -> bool:
+    """Whether a run's patch is in the user's tree."""
+    state = run.describe()
+    return bool(run.patch) and bool(state.get("applied")) and not state.get("undone")
+
+
+def apply_kept(repository: Repository, run: RunFolder) -> Carried:
+    """Apply the patch of a run that kept it back.
 
     Raises: UsageError without such a patch, PatchConflict when it does not fit the tree as it is now."""
-    state = run.describe()
     _check_belongs(repository, run)
-    if state.get("applied") and not state.get("undone"):
+    if not can_apply(run):
         raise UsageError(f"The patch of {run.id} is applied already.", hint="`acr undo` takes it back.")
     files = _carry_over(repository, run, reverse=False)
     run.update(applied=True, undone=False)
-    return files
+    return Carried(run=run.id, files=files, patch=run.patch)
 
 
-def undo(repository: Repository, run: RunFolder) -> tuple[str, ...]:
-    """Reverse exactly the patch of a run, later edits elsewhere kept; the files changed.
+def undo(repository: Repository, run: RunFolder) -> Carried:
+    """Reverse exactly the patch of a run; later edits elsewhere are kept.
 
     Raises: UsageError when there is nothing to undo, PatchConflict when its lines were changed since."""
-    state = run.describe()
     _check_belongs(repository, run)
-    if not state.get("applied") or state.get("undone"):
+    if not can_undo(run):
         raise UsageError(
             f"{run.id} has changed nothing that is still there.", hint="`acr runs list` shows runs."
         )
     files = _carry_over(repository, run, reverse=True)
     run.update(undone=True)
-    return files
+    return Carried(run=run.id, files=files, patch=run.patch)
 
 
 def changes_since(tree: RunTree, start: str) -> dict[str, Change]:

@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,21 +130,22 @@ def list_runs(home: Path) -> tuple[RunFolder, ...]:
     return tuple(RunFolder(path=p) for p in names)
 
 
-def find_run(home: Path, name: str | None, *, repository: Path | None = None) -> RunFolder:
-    """The run of this id or unique beginning; without a name the newest of the repository that has a patch.
+def find_run(home: Path, name: str) -> RunFolder:
+    """The run of this id or unique beginning.
 
     Raises: UsageError."""
     runs = list_runs(home)
-    if name:
-        found = [r for r in runs if r.id == name] or [r for r in runs if r.id.startswith(name)]
-        if len(found) == 1:
-            return found[0]
-        problem = "is not a run" if not found else "is the beginning of several runs"
+    found = [r for r in runs if r.id == name] or [r for r in runs if r.id.startswith(name)]
+    if len(found) != 1:
+        problem = "is the beginning of several runs" if found else "is not a run"
         raise UsageError(f"{name!r} {problem}.", hint="`acr runs list` shows them.")
-    for run in runs:
-        if run.patch and (repository is None or run.describe().get("repository") == str(repository)):
-            return run
-    raise UsageError("There is no run with a patch here.", hint="`acr runs list` shows all runs.")
+    return found[0]
+
+
+def newest_run(home: Path, repository: Path, fits: Callable[[RunFolder], bool]) -> RunFolder | None:
+    """The newest run of a repository that fits, if there is one."""
+    ours = (r for r in list_runs(home) if r.describe().get("repository") == str(repository))
+    return next((r for r in ours if fits(r)), None)
 
 
 def sweep_runs(home: Path) -> tuple[RunFolder, ...]:
