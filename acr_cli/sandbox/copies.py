@@ -15,9 +15,7 @@ _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def private_copy(
-    home: Path, run_id: str, tree: Path, *, only: Sequence[str] | None = None
-) -> Iterator[Path]:
+def private_copy(home: Path, run_id: str, tree: Path, *, only: Sequence[str] | None = None) -> Iterator[Path]:
     """A folder with `work`, a copy of `tree`, and an empty `scratch`; gone when the context is left.
 
     Its name says who owns it, so that `sweep_copies` can tell what a dead process has left behind."""

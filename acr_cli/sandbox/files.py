@@ -6,12 +6,14 @@ component at a time, and no link is followed.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shutil
 import stat
 import tarfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -85,7 +87,7 @@ def _below(
 
 
 def copy_tree(tree: Path, target: Path, *, only: Sequence[str] | None = None) -> None:
-    """Copy `entries(tree)` to the new folder `target`: bits, times and links kept, always writable by the owner."""
+    """Copy `entries(tree)` to the new folder `target`: bits, times, links kept; the owner may always write."""
     target.mkdir(parents=True)
     folders: list[tuple[Path, os.stat_result]] = []
     for path, relative, status in entries(tree, only=only):
@@ -139,10 +141,8 @@ def _open_folder(root: Path, parts: Sequence[str], *, make: bool) -> int:
     try:
         for part in parts:
             if make:
-                try:
+                with contextlib.suppress(FileExistsError):
                     os.mkdir(part, 0o755, dir_fd=here)
-                except FileExistsError:
-                    pass
             there = os.open(part, flags, dir_fd=here)
             os.close(here)
             here = there
@@ -162,23 +162,33 @@ def write_beneath(root: Path, parts: Sequence[str], data: bytes) -> None:
         raise PathRefused(f"{'/'.join(parts)!r} cannot be written: {error.strerror}.") from error
     name = parts[-1]
     try:
-        mode = 0o644
+        mode, earlier = 0o644, 0.0
         try:
             before = os.lstat(name, dir_fd=folder)
         except FileNotFoundError:
             pass
         else:
             if stat.S_ISREG(before.st_mode):
-                mode = _file_mode(before)
+                mode, earlier = _file_mode(before), before.st_mtime
             os.unlink(name, dir_fd=folder)
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
-        with open(handle, "wb") as file:
+        with os.fdopen(handle, "wb") as file:
             os.fchmod(handle, mode)
             file.write(data)
+        changed = mtime_after(earlier)
+        os.utime(name, (changed, changed), dir_fd=folder, follow_symlinks=False)
     except OSError as error:
         raise PathRefused(f"{'/'.join(parts)!r} cannot be written: {error.strerror}.") from error
     finally:
         os.close(folder)
+
+
+def mtime_after(earlier: float) -> float:
+    """A time of change, in whole seconds, that no earlier version of the file has had.
+
+    Python takes bytecode for fresh when size and second are the same: a changed operator within one second
+    would go unseen."""
+    return float(max(int(time.time()), int(earlier) + 1))
 
 
 def read_beneath(root: Path, parts: Sequence[str]) -> bytes | None:
@@ -195,7 +205,7 @@ def read_beneath(root: Path, parts: Sequence[str]) -> bytes | None:
         return None
     finally:
         os.close(folder)
-    with open(handle, "rb") as file:
+    with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_READ:
             return None
@@ -226,21 +236,20 @@ def add_tree(archive: tarfile.TarFile, tree: Path, at: str, *, only: Sequence[st
 
 def add_folder(archive: tarfile.TarFile, name: str) -> None:
     member = tarfile.TarInfo(name)
-    member.type, member.mode = tarfile.DIRTYPE, 0o755
+    member.type, member.mode, member.mtime = tarfile.DIRTYPE, 0o755, int(time.time())
     member.uid = member.gid = SANDBOX_ID
     archive.addfile(member)
 
 
-def add_files(archive: tarfile.TarFile, files: Mapping[str, tuple[bytes, int]]) -> None:
-    """Add files (path -> bytes and mode) owned by the sandbox's user; no folders."""
-    for name, (data, mode) in files.items():
-        member = tarfile.TarInfo(name)
-        member.size, member.mode = len(data), mode
-        member.uid = member.gid = SANDBOX_ID
-        archive.addfile(member, io.BytesIO(data))
+def add_file(archive: tarfile.TarFile, name: str, data: bytes, *, mode: int = 0o644, mtime: float) -> None:
+    """Add one file owned by the sandbox's user; not the folders that it lies in."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode, member.mtime = len(data), mode, mtime
+    member.uid = member.gid = SANDBOX_ID
+    archive.addfile(member, io.BytesIO(data))
 
 
-def only_file(archive: IO[bytes]) -> bytes | None:
+def only_file(archive: IO[bytes] | io.RawIOBase) -> bytes | None:
     """The bytes of the one regular file in a tar stream, or None."""
     with tarfile.open(fileobj=archive, mode="r|") as members:
         member = members.next()

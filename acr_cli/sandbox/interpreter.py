@@ -20,7 +20,10 @@ from acr_cli.errors import SandboxUnavailable
 from acr_cli.sandbox.files import remove_tree
 
 _KEPT = 3  # cached environments of one repository
-_ASK = "import json, sys; print(json.dumps([sys._base_executable or sys.executable, sys.base_prefix, sys.version]))"
+_ASK = (
+    "import json, sys;"
+    " print(json.dumps([sys._base_executable or sys.executable, sys.base_prefix, sys.version]))"
+)
 _INSTALL_PYTHON = "Install Python 3 with its venv module (Debian: python3-venv), or use --sandbox docker."
 
 
@@ -48,7 +51,7 @@ def users_environment(environ: Mapping[str, str], repository: Path | None) -> In
 
 
 def _bases(environment: Path) -> tuple[Path, ...]:
-    """Where the base interpreter of an environment lies, as its pyvenv.cfg names it; () when it is not one."""
+    """Where the base interpreter of an environment lies, by its pyvenv.cfg; () when it is not one."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         for line in (environment / "pyvenv.cfg").read_text().splitlines():
             name, _, value = line.partition("=")
@@ -104,7 +107,7 @@ def _ask(program: Path, environ: Mapping[str, str]) -> Interpreter | None:
 
 
 def cached_environment(home: Path, repository: str, key: str, build: Callable[[Path], None]) -> Path:
-    """The environment of this key; `build` makes it at the path that it gets, once, whoever asks at the same time.
+    """The environment of this key; `build` makes it at the path that it gets, once for all who ask.
 
     The few newest of a repository are kept."""
     from filelock import FileLock

@@ -1,4 +1,4 @@
-"""Who owns a leftover: a process named by host, boot, pid and start time, so that no other is taken for it."""
+"""Who owns a leftover: a process named by host, boot, pid and start time, and never mistaken."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Owner:
         return f"{self.host}.{self.boot}.{self.pid}.{self.started}"
 
     def dead(self) -> bool:
-        """Whether the process certainly has ended. False for a process of another host: nobody here can know."""
+        """Whether the process certainly has ended. False for another host's: nobody here can know."""
         here = current()
         if self.host != here.host:
             return False
@@ -39,8 +39,8 @@ class Owner:
         except PermissionError:
             # Another user's process: it exists, and its start time may be hidden.
             pass
-        started = _started(self.pid)
-        return started is not None and started != self.started
+        now = started(self.pid)
+        return now is not None and now != self.started
 
 
 def current() -> Owner:
@@ -53,14 +53,12 @@ def parse(text: str) -> Owner | None:
     found = _SHAPE.match(text)
     if found is None:
         return None
-    return Owner(
-        host=found["host"], boot=found["boot"], pid=int(found["pid"]), started=int(found["started"])
-    )
+    return Owner(host=found["host"], boot=found["boot"], pid=int(found["pid"]), started=int(found["started"]))
 
 
 @cache
 def _owner(pid: int) -> Owner:
-    return Owner(host=_host(), boot=_boot(), pid=pid, started=_started(pid) or 0)
+    return Owner(host=_host(), boot=_boot(), pid=pid, started=started(pid) or 0)
 
 
 def _host() -> str:
@@ -79,7 +77,7 @@ def _boot() -> str:
         return "0"
 
 
-def _started(pid: int) -> int | None:
+def started(pid: int) -> int | None:
     """When a process began, or None when it cannot be known."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from acr_cli.protocols import CommandResult, Limits
@@ -32,18 +33,20 @@ def watch(
     *,
     limits: Limits,
     kill: Callable[[], None],
+    family: Callable[[], Sequence[int]] | None = None,
 ) -> CommandResult:
     """Wait for a command that was started with `stdout=PIPE`, then kill all that it has left behind.
 
-    `kill` must end every process of the command, and may be called more than once. On any exception the
-    command is killed too."""
+    `kill` must end every process of the command, and may be called more than once; on any exception it is
+    called too. `family` gives the ids of these processes; by default all below the first."""
     assert process.stdout is not None  # noqa: S101  the caller started it so
+    everyone = family or partial(descendants, process.pid)
     begun = time.monotonic()
     output = HeadAndTail(limits.output_bytes)
     verdict = ""
     try:
         os.set_blocking(process.stdout.fileno(), False)
-        verdict = _until_over(process, output, deadline=begun + limits.seconds, limits=limits)
+        verdict = _until_over(process, output, everyone, limits=limits)
         seconds = time.monotonic() - begun
     finally:
         kill()
@@ -63,10 +66,15 @@ def watch(
 
 
 def _until_over(
-    process: subprocess.Popen[bytes], output: HeadAndTail, *, deadline: float, limits: Limits
+    process: subprocess.Popen[bytes],
+    output: HeadAndTail,
+    family: Callable[[], Sequence[int]],
+    *,
+    limits: Limits,
 ) -> str:
     """Why the command has to be killed ("time", "memory", "processes"), or "" when it has ended by itself."""
     assert process.stdout is not None  # noqa: S101  as above
+    deadline = time.monotonic() + limits.seconds
     look = time.monotonic() + _LOOK
     with _end_of(process) as end, selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ)
@@ -77,7 +85,7 @@ def _until_over(
             if now >= deadline:
                 return "time"
             if now >= look:
-                if reason := over_limit(process.pid, limits):
+                if reason := over_limit(family(), limits):
                     return reason
                 look = time.monotonic() + _LOOK
             for key, _ in ready.select(max(0.0, min(look, deadline) - now)):
@@ -126,16 +134,13 @@ def _as_shell(code: int) -> int:
 # --- the processes of a command ---------------------------------------------------------------------------
 
 
-def over_limit(root: int, limits: Limits) -> str:
-    """"memory" or "processes" when the processes below `root` together use more than allowed, else ""."""
-    family = descendants(root)
+def over_limit(family: Sequence[int], limits: Limits) -> str:
+    """ "memory" or "processes" when these processes together use more than allowed, else ""."""
     if len(family) > limits.pids + _OWN:
         return "processes"
     # Resident sizes count shared pages once for each process: forked workers would look far too large. They
     # are an upper bound that is cheap, so the exact share is asked for only beyond it.
-    if sum(map(_resident, family)) > limits.memory_bytes and (
-        sum(map(_share, family)) > limits.memory_bytes
-    ):
+    if sum(map(_resident, family)) > limits.memory_bytes and (sum(map(_share, family)) > limits.memory_bytes):
         return "memory"
     return ""
 
@@ -178,7 +183,7 @@ def _resident(pid: int) -> int:
 
 
 def _share(pid: int) -> int:
-    """Its own memory and its share of what it has in common with others; resident size where that is hidden."""
+    """Its own memory and its share of what is common with others; resident size where that is hidden."""
     try:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
             if line.startswith(b"Pss:"):

@@ -1,0 +1,118 @@
+"""The Docker engine: found, asked, its errors told in our words. The one file that opens a client.
+
+The engine is the one that the user's own `docker` would take: DOCKER_HOST, else the current context.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from acr_cli.errors import AcrError, SandboxBroken, SandboxUnavailable
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+PROBE_SECONDS = 2.0
+_PATIENCE = 600  # seconds for one request: a commit or an upload may take minutes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """A running engine, and what it can do."""
+
+    client: DockerClient
+    version: str
+    cpus: int
+    init: bool  # has an init that reaps and forwards signals
+    bridge: bool  # has the usual network; else only that of its host
+
+
+def connect(environ: Mapping[str, str]) -> Engine:
+    """The engine of DOCKER_HOST, else of the user's context; answers within a few seconds or not at all.
+
+    Raises: SandboxUnavailable that says whether none answers or this user may not use it."""
+    import docker
+
+    try:
+        # The constructor asks the engine for its version: it is the probe.
+        client = docker.from_env(timeout=int(PROBE_SECONDS), version="auto", environment=dict(environ))
+    except Exception as error:
+        # A broken context file raises a bare Exception there, an ssh address whatever its transport does.
+        raise _unreachable(error, environ) from error
+    try:
+        info = client.info()
+        networks = client.networks.list(names=["bridge"])
+    except Exception as error:
+        client.close()
+        raise _unreachable(error, environ) from error
+    client.api.timeout = _PATIENCE
+    return Engine(
+        client=client,
+        version=str(info.get("ServerVersion", "")),
+        cpus=int(info.get("NCPU") or 1),
+        init=bool(info.get("InitBinary")),
+        bridge=any(network.name == "bridge" for network in networks),
+    )
+
+
+def _unreachable(error: Exception, environ: Mapping[str, str]) -> SandboxUnavailable:
+    where = environ.get("DOCKER_HOST") or "the usual socket or the current context"
+    if "permission denied" in _all_words(error).lower():
+        return EngineForbidden(
+            f"A Docker engine is there, but this user may not use it: permission denied ({where}).",
+            hint="Add the user to the group docker and log in again, or use --sandbox bubblewrap.",
+        )
+    return SandboxUnavailable(
+        f"No Docker engine answers ({where}): {_shortly(error)}.",
+        hint="Start Docker, or use --sandbox bubblewrap.",
+    )
+
+
+class EngineForbidden(SandboxUnavailable):
+    """An engine runs, and this user has no right to its socket."""
+
+
+def _all_words(error: BaseException | None) -> str:
+    words = []
+    while error is not None:
+        words.append(f"{error} {error.args}")
+        error = error.__cause__ or error.__context__
+    return " ".join(words)
+
+
+def _shortly(error: Exception) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".")
+
+
+@contextlib.contextmanager
+def broken(what: str) -> Iterator[None]:
+    """Errors of the engine while `what` is done become ours.
+
+    Raises: SandboxBroken."""
+    import docker.errors
+    import requests
+
+    try:
+        yield
+    except AcrError:
+        raise
+    except docker.errors.APIError as error:
+        raise SandboxBroken(f"The Docker engine could not {what}: {error.explanation or error}.") from error
+    except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
+        raise SandboxBroken(
+            f"The Docker engine went away while it was to {what}: {_shortly(error)}.",
+            hint="Start Docker again, or use --sandbox bubblewrap.",
+        ) from error
+
+
+@contextlib.contextmanager
+def best_effort() -> Iterator[None]:
+    """For removing: what is gone is no error, and what an absent engine still holds is swept later."""
+    import docker.errors
+    import requests
+
+    with contextlib.suppress(docker.errors.DockerException, requests.exceptions.RequestException, OSError):
+        yield

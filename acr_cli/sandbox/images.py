@@ -1,0 +1,220 @@
+"""Images: the base for a language, and on it, once per repository and manifests, the dependencies.
+
+An image is made by running the setup commands in a container and committing it: that works on every engine,
+with and without BuildKit. What the commands may see of the user's settings lies in the container's volume,
+so that nothing of it is in the image.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acr_cli.errors import SandboxUnavailable
+from acr_cli.events import Emit, Notice
+from acr_cli.protocols import Limits, Recipe
+from acr_cli.sandbox import install
+from acr_cli.sandbox.containers import (
+    HOME_LABEL,
+    OWNER_LABEL,
+    ROOT,
+    RUN_LABEL,
+    Labels,
+    Volume,
+    bounds,
+    finished,
+)
+from acr_cli.sandbox.engine import Engine, best_effort, broken
+from acr_cli.sandbox.files import add_file, add_folder, add_tree
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container
+
+DEFAULT_IMAGES: Mapping[str, str] = {
+    "python": "python:3.12-slim",
+    "javascript": "node:22-slim",
+    "typescript": "node:22-slim",
+    "go": "golang:1.24",
+    "rust": "rust:1-slim",
+    "java": "maven:3-eclipse-temurin-21",
+    "ruby": "ruby:3.3-slim",
+    "php": "php:8.3-cli",
+    "c": "gcc:14",
+    "cpp": "gcc:14",
+}
+"""Base image by language, where neither the user nor the repository names one."""
+
+VENV = "/opt/acr-venv"
+CACHE_LABEL, REPOSITORY_LABEL = "acr.cache", "acr.repository"
+_KEPT = 3  # images of one repository
+_INSTEAD = "Name an image that is there with --image, or use --sandbox bubblewrap."
+_USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Images:
+    """Finds and makes images on one engine."""
+
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        labels: Labels,
+        chosen: str | None,
+        limits: Limits,
+        emit: Emit,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._engine = engine
+        self._labels = labels
+        self._chosen = chosen
+        self._limits = limits
+        self._emit = emit
+        self._environ = environ
+
+    def prepare(self, recipe: Recipe, tree: Path) -> tuple[str, str]:
+        """Id and name of the image that the tests of `recipe` run in.
+
+        Raises: SandboxUnavailable."""
+        if recipe.dockerfile and not self._chosen:
+            image, name = self._built(recipe, tree, recipe.dockerfile)
+        else:
+            wanted = self._chosen or recipe.image or DEFAULT_IMAGES.get(recipe.language)
+            if wanted is None:
+                raise SandboxUnavailable(
+                    f"There is no usual image for {recipe.language or 'this repository'}.", hint=_INSTEAD
+                )
+            image, name = self.base(wanted)
+        if recipe.setup:
+            image = self._with_dependencies(recipe, tree, image)
+            name += " with the repository's dependencies"
+        return image, name
+
+    def base(self, name: str) -> tuple[str, str]:
+        """Id and name of an image, pulled when it is not there.
+
+        Raises: SandboxUnavailable."""
+        import docker.errors
+
+        images = self._engine.client.images
+        with broken("look for an image"):
+            try:
+                return str(images.get(name).id), name
+            except docker.errors.ImageNotFound:
+                pass
+        self._emit(Notice(level="info", text=f"Pulling the image {name}."))
+        try:
+            with broken(f"pull the image {name}"):
+                return str(images.pull(name).id), name
+        except SandboxUnavailable as error:
+            raise SandboxUnavailable(
+                f"The image {name} is not there and cannot be pulled: {error.message}", hint=_INSTEAD
+            ) from error
+
+    def _built(self, recipe: Recipe, tree: Path, dockerfile: str) -> tuple[str, str]:
+        """The repository's own Dockerfile, by the engine's classic builder, whose layers are its cache."""
+        import docker.errors
+
+        self._emit(Notice(level="info", text=f"Building the image of {dockerfile}, with network."))
+        key = install.key(Recipe(language="", manifests=(dockerfile,), repository=recipe.repository), tree)
+        try:
+            with broken("build an image"):
+                image, _ = self._engine.client.images.build(
+                    path=str(tree),
+                    dockerfile=dockerfile,
+                    tag=f"acr-dockerfile:{key[:20]}",
+                    labels={REPOSITORY_LABEL: recipe.repository},
+                    network_mode=None if self._engine.bridge else "host",
+                    rm=True,
+                    forcerm=True,
+                )
+        except docker.errors.BuildError as error:
+            log = "".join(str(line.get("stream", "")) for line in error.build_log)[-2000:]
+            raise SandboxUnavailable(
+                f"{dockerfile} cannot be built: {error.msg}\n{log}".rstrip(), hint=_INSTEAD
+            ) from error
+        return str(image.id), dockerfile
+
+    def _with_dependencies(self, recipe: Recipe, tree: Path, base: str) -> str:
+        key = install.key(recipe, tree, "docker", base)
+        with broken("look for an image"):
+            cached = self._engine.client.images.list(filters={"label": f"{CACHE_LABEL}={key}"})
+        if cached:
+            return str(cached[0].id)
+        text = "Installing the repository's dependencies, with network, into an image that is kept."
+        self._emit(Notice(level="info", text=text))
+        with Volume(self._engine, self._labels, base) as volume:
+            self._fill(volume, recipe, tree)
+            limits = install.limits(self._limits)
+            options: dict[str, Any] = {
+                **bounds(self._engine, limits),
+                "user": "0:0",
+                "network_mode": "bridge" if self._engine.bridge else "host",
+            }
+            with finished(volume, ["/bin/sh", f"{ROOT}/setup/run"], limits=limits, **options) as (
+                container,
+                result,
+            ):
+                install.check(result)
+                image = self._commit(container, recipe, base, key)
+        self._forget_old(recipe.repository)
+        return image
+
+    def _fill(self, volume: Volume, recipe: Recipe, tree: Path) -> None:
+        links, folders = install.wheel_folders(self._environ)
+        names, file = install.certificates(self._environ)
+        variables = {
+            **install.settings(self._environ),
+            **dict.fromkeys(names, f"{ROOT}/setup/certificates.pem"),
+            "HOME": f"{ROOT}/setup/home",
+            "PIP_NO_CACHE_DIR": "1",
+            "PIP_ROOT_USER_ACTION": "ignore",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            **({"PIP_FIND_LINKS": " ".join(links)} if links else {}),
+        }
+        if folders:
+            shown = ", ".join(map(str, folders))
+            text = f"PIP_FIND_LINKS: {shown} lies on this machine and cannot be seen in a container."
+            self._emit(Notice(level="info", text=text))
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
+        script = exports + install.script(recipe, venv=VENV, compile_all=True)
+        now = time.time()
+        with volume.filling() as archive:
+            for folder in ("scratch", "setup", "setup/home"):
+                add_folder(archive, folder)
+            add_tree(archive, tree, "work", only=recipe.manifests)
+            add_file(archive, "setup/run", script.encode(), mtime=now)
+            if file is not None:
+                add_file(archive, "setup/certificates.pem", file.read_bytes(), mtime=now)
+
+    def _commit(self, container: Container, recipe: Recipe, base: str, key: str) -> str:
+        config = self._engine.client.images.get(base).attrs.get("Config") or {}
+        variables = [v for v in config.get("Env") or () if not v.startswith(("PATH=", "VIRTUAL_ENV="))]
+        path = next((v[5:] for v in config.get("Env") or () if v.startswith("PATH=")), _USUAL_PATH)
+        if recipe.language == "python":
+            variables += [f"PATH={VENV}/bin:{path}", f"VIRTUAL_ENV={VENV}"]
+        else:
+            variables += [f"PATH={path}"]
+        labels = {
+            CACHE_LABEL: key,
+            REPOSITORY_LABEL: recipe.repository,
+            # A commit inherits the container's labels, and an image is nobody's leftover.
+            **dict.fromkeys((RUN_LABEL, OWNER_LABEL, HOME_LABEL), ""),
+        }
+        with broken("keep an image"):
+            made = container.commit(
+                repository="acr-environment", tag=key[:20], conf={"Env": variables, "Labels": labels}
+            )
+            return str(made.id)
+
+    def _forget_old(self, repository: str) -> None:
+        with best_effort():
+            mine = self._engine.client.images.list(
+                filters={"label": [CACHE_LABEL, f"{REPOSITORY_LABEL}={repository}"]}
+            )
+            mine.sort(key=lambda image: str(image.attrs.get("Created", "")), reverse=True)
+            for image in mine[_KEPT:]:
+                with best_effort():  # one that a container still uses stays
+                    self._engine.client.images.remove(str(image.id))
