@@ -1,0 +1,120 @@
+"""Foreign errors, mapped to ours: the only place that knows what litellm raises."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from acr_cli.errors import (
+    AuthenticationFailed,
+    BadReply,
+    ContextTooLong,
+    ModelNotFound,
+    ProviderError,
+    ProviderUnavailable,
+    RateLimited,
+    RequestRefused,
+)
+from acr_cli.models.keys import variables
+from acr_cli.records import Candidate
+
+_TOO_LONG = re.compile(
+    r"context (length|window|size)|context_length|maximum context|exceed_context|"
+    r"prompt is too long|too many tokens",
+    re.IGNORECASE,
+)
+_NO_CREDIT = re.compile(
+    r"insufficient_quota|exceeded your current quota|insufficient balance|credit balance", re.IGNORECASE
+)
+_UNREADABLE = re.compile(
+    r"Expecting (value|property|',' delimiter)|JSONDecodeError|Unterminated string|Invalid control"
+)
+_PREFIXES = re.compile(r"^(litellm\.)?(\w+(Error|Exception)(: | - )(litellm\.)?)+")
+
+
+def ours(
+    error: Exception, candidate: Candidate, *, key: str | None, now: Callable[[], float] = time.time
+) -> ProviderError:
+    """The error of ours for anything that litellm or a library below it raised.
+
+    `key` is struck out of the message; `now` gives Unix time, for a Retry-After that is a date.
+    """
+    name, status = type(error).__name__, getattr(error, "status_code", None)
+    who, text = candidate.id, _first_line(error, key)
+    if name == "Timeout" or status == 408:
+        return ProviderUnavailable(f"{who}: no answer in time.", hint="Is the provider up?")
+    if name == "JSONDecodeError" or _UNREADABLE.search(str(error)):
+        return BadReply(f"{who}: the reply is no valid JSON.")
+    if name == "APIResponseValidationError":
+        return BadReply(f"{who}: the reply cannot be read: {text}")
+    if name == "ContextWindowExceededError" or (status == 400 and _TOO_LONG.search(text)):
+        return _too_long(who, text)
+    if status in (400, 403, 429) and _NO_CREDIT.search(str(error)):
+        return _no_credit(who, text)
+    if isinstance(status, int) and 400 <= status < 500:
+        return _refused(status, candidate, text, _retry_after(error, now))
+    failed = (
+        "the provider cannot be reached" if status is None else f"the provider failed with status {status}"
+    )
+    return ProviderUnavailable(f"{who}: {failed}: {text}", retry_after=_retry_after(error, now))
+
+
+def _refused(status: int, candidate: Candidate, text: str, retry_after: float | None) -> ProviderError:
+    who = candidate.id
+    match status:
+        case 401 | 403:
+            names = variables(candidate)
+            hint = f"Check {names[0]}." if names else "Name the key's variable as api_key_env in config.toml."
+            return AuthenticationFailed(f"{who}: the key was refused: {text}", hint=hint)
+        case 402:
+            return _no_credit(who, text)
+        case 404:
+            return ModelNotFound(f"{who}: the provider does not know this model: {text}")
+        case 413:
+            return _too_long(who, text)
+        case 429:
+            return RateLimited(f"{who}: too many requests: {text}", retry_after=retry_after)
+        case _:
+            return RequestRefused(f"{who}: the provider refused the request: {text}")
+
+
+def _too_long(who: str, text: str) -> ContextTooLong:
+    return ContextTooLong(
+        f"{who}: the conversation does not fit into the model's context: {text}",
+        hint="Name a model with a larger context, or a smaller task.",
+    )
+
+
+def _no_credit(who: str, text: str) -> AuthenticationFailed:
+    return AuthenticationFailed(f"{who}: the account has no credit left: {text}", hint="Use another model.")
+
+
+def _first_line(error: Exception, key: str | None) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    text = (
+        re.sub(r"^(litellm\.)?(\w+(Error|Exception)(: | - )(litellm\.)?)+", "", lines[0].strip())
+        if lines
+        else ""
+    )
+    if key:
+        text = text.replace(key, "***")
+    text = text or type(error).__name__
+    return text if len(text) <= 300 else text[:300] + " ..."
+
+
+def _retry_after(error: Exception, now: Callable[[], float]) -> float | None:
+    headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
+    value = str(headers.get("retry-after", "")).strip()
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now())
+    except ValueError:
+        return None

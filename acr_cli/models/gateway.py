@@ -1,0 +1,266 @@
+"""The only way to a language model, by litellm; the only file that imports it.
+
+Nothing of litellm's own retries, fall-backs, prices or environment look-ups is used: each of them hides
+what was sent, where to, or what it cost. A try is one request; every try is checked against the budget
+before it is sent and charged after it, also when it broke off.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderError
+from acr_cli.events import Emit, ModelText, Notice
+from acr_cli.models.conversation import Extras, check_order, size_in_bytes, wire_message, wire_tool
+from acr_cli.models.failures import ours
+from acr_cli.models.hearing import Hearing
+from acr_cli.models.keys import key_for, no_redirects
+from acr_cli.models.prices import MILLION, cost_of, facts, provider_of
+from acr_cli.protocols import Budget, Message, Reply, Tool
+from acr_cli.records import Candidate, Usage
+
+REPLY_TOKENS = 16_384
+"""The longest reply that is asked for, thinking included."""
+
+LEAST_TOKENS = 256
+"""A budget that pays for fewer tokens than this pays for no useful reply."""
+
+_BYTES_PER_TOKEN = 4.0  # what text and code have on average
+_BYTES_PER_TOKEN_AT_LEAST = 3.0  # for what must not be underestimated: money
+_LONGEST_WAIT = 60.0  # seconds between two tries
+_SHORT_CONTEXT = 8192  # tokens; Ollama's own default cuts most prompts of this kind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patience:
+    """How long to wait, in seconds, and how often to try."""
+
+    connect: float = 10.0
+    stall: float = 120.0  # between two pieces of a reply, and before the first
+    tries: int = 3
+    first_pause: float = 1.0  # doubles with every try, times a random factor in [0.5, 1.5]
+
+
+class LiteLLM:
+    """A `Gateway` to every provider that litellm knows and to any OpenAI-compatible base URL.
+
+    `environ` holds the keys. `rng`, `sleep` and `clock` (seconds, monotonic) are the caller's.
+    """
+
+    def __init__(
+        self,
+        *,
+        emit: Emit,
+        environ: Mapping[str, str],
+        rng: Random,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        patience: Patience | None = None,
+    ) -> None:
+        self._emit = emit
+        self._environ = environ
+        self._rng = rng
+        self._sleep = sleep
+        self._clock = clock
+        self._patience = patience or Patience()
+        self._extras: dict[str, Mapping[str, Any]] = {}
+
+    @staticmethod
+    def warm() -> None:
+        """Import litellm (seconds); for a thread beside other work."""
+        _litellm()
+
+    def complete(
+        self, candidate: Candidate, messages: Sequence[Message], *, tools: Sequence[Tool], budget: Budget
+    ) -> Reply:
+        """One reply; see `Gateway.complete`. Usage, cost and seconds are those of all tries together.
+
+        Raises: ProviderError and its kinds, BudgetExhausted."""
+        check_order(messages)
+        key = key_for(candidate, self._environ)
+        request = _Request(candidate=candidate, key=key, messages=messages, tools=tools)
+        usage, cost, started = Usage(), 0.0, self._clock()
+        for number in range(1, self._patience.tries + 1):
+            reply_tokens = _afford(request, budget)
+            hearing = Hearing()
+            failure: ProviderError | None = None
+            try:
+                self._listen(request, reply_tokens, budget, hearing)
+                _examine(request, hearing)
+            except ProviderError as error:
+                failure = error
+            finally:
+                # Also when the user interrupts: what was heard has been paid for.
+                spent = hearing.usage(request.tokens)
+                usage += spent
+                budget.charge(cost_of(candidate.price, spent))
+                cost += cost_of(candidate.price, spent)
+            if failure is None:
+                return Reply(
+                    content=hearing.content,
+                    tool_calls=hearing.tool_calls,
+                    usage=usage,
+                    cost_usd=cost,
+                    seconds=self._clock() - started,
+                    finish=hearing.finish_reason,
+                )
+            self._wait(failure, number, budget)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _listen(self, request: _Request, reply_tokens: int, budget: Budget, hearing: Hearing) -> None:
+        wire = request.wire(reply_tokens, self._extras)
+        wire["timeout"] = self._timeout(budget)
+        for chunk in _chunks(wire, request):
+            if text := hearing.hear(chunk):
+                self._emit(ModelText(text=text))
+            if budget.remaining_seconds <= 0:
+                raise BudgetExhausted("The time of this run is used up.", hint="Raise --max-time.")
+        if hearing.tool_calls and hearing.extras:
+            self._extras[hearing.tool_calls[0].id] = hearing.extras
+
+    def _timeout(self, budget: Budget) -> Any:
+        from httpx import Timeout
+
+        left = max(1.0, min(self._patience.stall, budget.remaining_seconds))
+        return Timeout(left, connect=min(self._patience.connect, left))
+
+    def _wait(self, failure: ProviderError, number: int, budget: Budget) -> None:
+        """Pause before the next try. Raises: the failure itself where another try is useless or too late."""
+        if not failure.retryable or number >= self._patience.tries:
+            raise failure
+        pause = self._patience.first_pause * 2 ** (number - 1) * self._rng.uniform(0.5, 1.5)
+        pause = max(pause, failure.retry_after or 0.0)
+        if pause > _LONGEST_WAIT or pause >= budget.remaining_seconds:
+            raise failure
+        self._emit(Notice(level="warning", text=f"{failure.message} Trying again in {pause:.1f} s."))
+        self._sleep(pause)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Request:
+    """What is asked of whom."""
+
+    candidate: Candidate
+    key: str | None
+    messages: Sequence[Message]
+    tools: Sequence[Tool]
+
+    @property
+    def tokens(self) -> int:
+        """An estimate of the prompt's tokens that is about right."""
+        return math.ceil(size_in_bytes(self.messages, self.tools) / _BYTES_PER_TOKEN)
+
+    @property
+    def tokens_at_most(self) -> int:
+        """An estimate that seldom is too low: for money."""
+        return math.ceil(size_in_bytes(self.messages, self.tools) / _BYTES_PER_TOKEN_AT_LEAST)
+
+    def wire(self, reply_tokens: int, extras: Extras) -> dict[str, Any]:
+        """The arguments of litellm's call."""
+        candidate = self.candidate
+        wire: dict[str, Any] = {
+            "model": candidate.model,
+            "messages": [wire_message(message, extras) for message in self.messages],
+            "max_tokens": reply_tokens,
+        }
+        if self.key is not None:
+            wire["api_key"] = self.key
+        if candidate.base_url is not None:
+            wire["api_base"] = candidate.base_url
+        if self.tools:
+            wire["tools"] = [wire_tool(tool) for tool in self.tools]
+        if candidate.effort is not None:
+            wire["reasoning_effort"] = candidate.effort
+            wire["allowed_openai_params"] = ["reasoning_effort"]
+        if provider_of(candidate.model) in ("ollama", "ollama_chat"):
+            wire["num_ctx"] = _context_size(candidate, self.tokens_at_most + reply_tokens // 4)
+        return wire
+
+
+def _afford(request: _Request, budget: Budget) -> int:
+    """How many tokens the reply may have, so that the whole call stays within the budget and the context.
+
+    Raises: BudgetExhausted, ContextTooLong."""
+    budget.check()
+    candidate, price = request.candidate, request.candidate.price
+    limits = [REPLY_TOKENS, facts(candidate.model).max_output or REPLY_TOKENS]
+    if candidate.context_window is not None:
+        limits.append(candidate.context_window - request.tokens)
+        if limits[-1] < min(LEAST_TOKENS, candidate.context_window // 4):
+            raise ContextTooLong(
+                f"{candidate.id}: about {request.tokens} tokens do not fit into a context of "
+                f"{candidate.context_window}.",
+                hint="Name a model with a larger context, or a smaller task.",
+            )
+    if price.input is None or price.output is None:
+        budget.affords(None)
+        return min(limits)
+    sending = request.tokens_at_most * price.input / MILLION
+    budget.affords(sending + min(LEAST_TOKENS, *limits) * price.output / MILLION)
+    if price.output > 0 and math.isfinite(budget.remaining_usd):
+        limits.append(int((budget.remaining_usd - sending) * MILLION / price.output))
+    return max(1, min(limits))
+
+
+def _examine(request: _Request, hearing: Hearing) -> None:
+    """Raises: BadReply for an empty reply, ContextTooLong where a local server silently cut the prompt."""
+    candidate = request.candidate
+    if not hearing.content.strip() and not hearing.tool_calls and hearing.finish_reason == "stop":
+        raise BadReply(f"{candidate.id}: the reply is empty.")
+    if not candidate.local or hearing.reported is None:
+        return
+    read = hearing.reported.input_tokens
+    if request.tokens > 1000 and 0 < read < request.tokens / 2:
+        raise ContextTooLong(
+            f"{candidate.id}: the server read {read} tokens of about {request.tokens}: it cuts prompts.",
+            hint="Give the server a larger context, and set context_window in config.toml.",
+        )
+
+
+def _context_size(candidate: Candidate, need: int) -> int:
+    """Tokens of context to ask an Ollama for: doubling steps, since every new size reloads the model."""
+    size = _SHORT_CONTEXT
+    while size < need:
+        size *= 2
+    return min(size, candidate.context_window or size)
+
+
+def _chunks(wire: Mapping[str, Any], request: _Request) -> Iterator[Any]:
+    """The pieces of one streamed reply. Raises: ProviderError."""
+    litellm = _litellm()
+    try:
+        with no_redirects():
+            stream = litellm.completion(
+                **wire, stream=True, stream_options={"include_usage": True}, max_retries=0, num_retries=0
+            )
+    # litellm wraps dozens of clients and lets through whatever they raise.
+    except Exception as error:
+        raise ours(error, request.candidate, key=request.key) from error
+    pieces = iter(stream)
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise ours(error, request.candidate, key=request.key) from error
+        yield piece
+
+
+def _litellm() -> Any:
+    # Without these it fetches prices over the network and loads a repository's .env when it is imported.
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    litellm.drop_params = True
+    litellm.modify_params = True
+    return litellm

@@ -1,0 +1,121 @@
+"""A streamed reply put together from its pieces: text, tool calls, thinking, usage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from acr_cli.protocols import ToolCall
+from acr_cli.records import Usage
+
+_FINISHES = {"length": "length", "max_tokens": "length", "content_filter": "content_filter"}
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Hearing:
+    """What has been heard of one reply so far."""
+
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    blocks: list[dict[str, Any]] = field(default_factory=list)  # thinking blocks with their signatures
+    reported: Usage | None = None
+    finish: str = ""
+    begun: bool = False  # the provider has started to answer, and to count
+    _calls: dict[int, _Call] = field(default_factory=dict)
+
+    def hear(self, chunk: Any) -> str:
+        """Take in one chunk of litellm's; the text in it."""
+        self.begun = True
+        if usage := getattr(chunk, "usage", None):
+            self.reported = _usage(usage)
+        if not getattr(chunk, "choices", None):
+            return ""
+        choice = chunk.choices[0]
+        self.finish = choice.finish_reason or self.finish
+        delta = choice.delta
+        for piece in getattr(delta, "tool_calls", None) or ():
+            self._hear_call(piece)
+        if reasoning := getattr(delta, "reasoning_content", None):
+            self.reasoning.append(str(reasoning))
+        for block in getattr(delta, "thinking_blocks", None) or ():
+            self._hear_block(dict(block))
+        text = str(delta.content or "")
+        if text:
+            self.text.append(text)
+        return text
+
+    def _hear_call(self, piece: Any) -> None:
+        # Some servers leave the index out, or give every call the index 0: a new id is a new call.
+        index = piece.index if isinstance(piece.index, int) else len(self._calls)
+        known = self._calls.get(index)
+        if known is not None and piece.id and known.id and piece.id != known.id:
+            index = max(self._calls) + 1
+        if not piece.id and known is None and self._calls:
+            index = max(self._calls)
+        call = self._calls.setdefault(index, _Call())
+        call.id = call.id or piece.id or ""
+        call.name = call.name or piece.function.name or ""
+        call.arguments.append(piece.function.arguments or "")
+
+    def _hear_block(self, block: dict[str, Any]) -> None:
+        last = self.blocks[-1] if self.blocks else None
+        if last is None or last.get("type") != block.get("type") or last.get("signature") or "data" in block:
+            self.blocks.append(block)
+            return
+        last["thinking"] = str(last.get("thinking") or "") + str(block.get("thinking") or "")
+        if block.get("signature"):
+            last["signature"] = block["signature"]
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(id=call.id or f"call_{index}", name=call.name, arguments="".join(call.arguments) or "{}")
+            for index, call in sorted(self._calls.items())
+        )
+
+    @property
+    def content(self) -> str:
+        return "".join(self.text)
+
+    @property
+    def finish_reason(self) -> str:
+        if self._calls and self.finish != "length":
+            return "tool_calls"
+        return _FINISHES.get(self.finish, "stop")
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """What some providers want to see again beside the tool calls of this reply."""
+        found: dict[str, Any] = {}
+        if self.reasoning:
+            found["reasoning_content"] = "".join(self.reasoning)
+        if any(block.get("signature") or "data" in block for block in self.blocks):
+            found["thinking_blocks"] = self.blocks
+        return found
+
+    def usage(self, prompt_tokens: int) -> Usage:
+        """As the provider reports it; of a reply that broke off: the estimated prompt and what was heard."""
+        if self.reported is not None:
+            return self.reported
+        if not self.begun:
+            return Usage(calls=1)
+        calls = (call.name + call.arguments for call in self.tool_calls)
+        heard = "".join((*self.text, *self.reasoning, *calls)).encode()
+        return Usage(input_tokens=prompt_tokens, output_tokens=-(-len(heard) // 3), calls=1)
+
+
+def _usage(usage: Any) -> Usage:
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(
+        input_tokens=int(usage.prompt_tokens or 0),
+        output_tokens=int(usage.completion_tokens or 0),
+        cached_tokens=int(getattr(details, "cached_tokens", None) or 0),
+        calls=1,
+    )

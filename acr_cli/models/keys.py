@@ -1,0 +1,92 @@
+"""Which key goes where: a key only to its provider's built-in host, or to the base URL of the user's config.
+
+litellm takes base URLs from the environment too, where anything could have put them. They are hidden from it
+while it prepares a request. Variables that name proxies stay.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
+from types import MappingProxyType
+
+from acr_cli.errors import AuthenticationFailed
+from acr_cli.models.prices import is_loopback, provider_of
+from acr_cli.records import Candidate
+
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "anthropic": ("ANTHROPIC_API_KEY",),
+        "openai": ("OPENAI_API_KEY",),
+        "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "deepseek": ("DEEPSEEK_API_KEY",),
+        "dashscope": ("DASHSCOPE_API_KEY",),
+        "moonshot": ("MOONSHOT_API_KEY",),
+        "zai": ("ZAI_API_KEY",),
+        "minimax": ("MINIMAX_API_KEY",),
+        "xai": ("XAI_API_KEY",),
+        "mistral": ("MISTRAL_API_KEY",),
+        "openrouter": ("OPENROUTER_API_KEY",),
+        "groq": ("GROQ_API_KEY",),
+        "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
+        "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"),
+        "azure": ("AZURE_API_KEY",),
+    }
+)
+"""The variables that hold a provider's key, the first one named to the user."""
+
+NO_KEY = "none"
+"""Sent where a server asks for no key: the client libraries insist on one."""
+
+_REDIRECTS = re.compile(
+    r"(_API_BASE|_BASE_URL|_API_URL|_ENDPOINT|_AUTH_URL|_IAM_URL)(_[A-Z]+)?$|"
+    r"^(DATABRICKS_HOST|WX_URL|WML_URL|WATSONX_URL)$"
+)
+_lock = Lock()
+
+
+def variables(candidate: Candidate) -> tuple[str, ...]:
+    """The environment variables that may hold this candidate's key; () where none is sent."""
+    if candidate.api_key_env:
+        return (candidate.api_key_env,)
+    if candidate.base_url is not None:
+        return ()
+    return KEY_VARIABLES.get(provider_of(candidate.model) or "openai", ())
+
+
+def missing_key(candidate: Candidate, environ: Mapping[str, str]) -> str:
+    """The variable that must be set before this candidate can answer; "" when nothing is missing. Pure."""
+    names = variables(candidate)
+    return names[0] if names and not any(environ.get(name) for name in names) else ""
+
+
+def key_for(candidate: Candidate, environ: Mapping[str, str]) -> str | None:
+    """The key to send, `NO_KEY` to an endpoint that has none, None where litellm has ways of its own.
+
+    Raises: AuthenticationFailed that names the variable."""
+    missing = missing_key(candidate, environ)
+    if not missing:
+        found = next((environ[name] for name in variables(candidate) if environ.get(name)), None)
+        return NO_KEY if found is None and candidate.base_url is not None else found
+    if candidate.base_url is not None and is_loopback(candidate.base_url):
+        return NO_KEY
+    raise AuthenticationFailed(
+        f"{candidate.id} needs a key, and {missing} is not set.",
+        hint=f"Set {missing} in the environment or in ~/.acr/.env.",
+    )
+
+
+@contextmanager
+def no_redirects() -> Iterator[None]:
+    """Hide the variables that would send a request, and the key with it, to another host."""
+    with _lock:
+        hidden = {name: value for name, value in os.environ.items() if _REDIRECTS.search(name)}
+        for name in hidden:
+            del os.environ[name]
+        try:
+            yield
+        finally:
+            os.environ.update(hidden)

@@ -1,0 +1,140 @@
+"""What a model costs and can do: from the user's config, else from litellm's own map.
+
+The map is a JSON file inside the installed litellm. Importing litellm to ask it takes seconds, reading the
+file some forty milliseconds, so it is read. Prices that depend on the prompt's length are taken at their
+first tier.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from acr_cli.records import Price, Usage
+from acr_cli.settings import ModelEntry
+
+OLLAMA_URL = "http://127.0.0.1:11434"
+"""Where an Ollama listens unless the user's config says otherwise."""
+
+MILLION = 1_000_000
+_MAP = "model_prices_and_context_window_backup.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What litellm's map knows of a model; None and False where it is silent."""
+
+    input: float | None = None  # USD per million tokens
+    output: float | None = None
+    cached_input: float | None = None
+    context_window: int | None = None  # tokens of a prompt
+    max_output: int | None = None  # tokens of a reply
+    tools: bool | None = None
+
+
+def provider_of(model: str) -> str:
+    """The provider's part of litellm's name: "anthropic" of "anthropic/claude-opus-4-6", "" without one."""
+    provider, slash, _ = model.partition("/")
+    return provider if slash else ""
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this very machine by its literal address or by the name localhost. Pure."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def endpoint(entry: ModelEntry) -> str | None:
+    """Where a model is reached: the config's URL, Ollama's usual one, or None: the provider's own."""
+    if entry.base_url:
+        return entry.base_url.rstrip("/")
+    return OLLAMA_URL if provider_of(entry.id) in ("ollama", "ollama_chat") else None
+
+
+def is_local(entry: ModelEntry) -> bool:
+    """Whether a model answers from this machine. Ollama's "-cloud" models are only passed on by it."""
+    url = endpoint(entry)
+    return url is not None and is_loopback(url) and not entry.id.endswith("-cloud")
+
+
+def facts(model: str) -> Facts:
+    """What litellm's map says of a model by its full name, else by its name without the provider."""
+    known = _load()
+    row = known.get(model)
+    if row is None:
+        provider, _, name = model.partition("/")
+        row = known.get(name)
+        # A bare name belongs to the provider that the map gives it; another one has prices of its own.
+        if row is None or row.get("litellm_provider") not in (provider, f"{provider}_chat"):
+            return Facts()
+    tiers = row.get("tiered_pricing")
+    priced = tiers[0] if isinstance(tiers, list) and tiers else row
+    return Facts(
+        input=_usd(priced, "input_cost_per_token"),
+        output=_usd(priced, "output_cost_per_token"),
+        cached_input=_usd(priced, "cache_read_input_token_cost"),
+        context_window=_count(row, "max_input_tokens"),
+        max_output=_count(row, "max_output_tokens"),
+        tools=bool(row["supports_function_calling"]) if "supports_function_calling" in row else None,
+    )
+
+
+def price_of(entry: ModelEntry, *, time_price: float) -> Price:
+    """The price of a model: config, else 0 USD and `time_price` a second on this machine, else litellm's map.
+
+    `source` says which; "unpriced" where nobody knows.
+    """
+    if entry.price is not None:
+        return entry.price
+    if is_local(entry):
+        return Price(input=0.0, output=0.0, per_second=time_price, source="loopback")
+    if endpoint(entry) is not None:
+        # Somebody else's endpoint: what the model costs at its maker says nothing about the price here.
+        return Price()
+    known = facts(entry.id)
+    if known.input is None or known.output is None:
+        return Price()
+    return Price(input=known.input, output=known.output, cached_input=known.cached_input, source="litellm")
+
+
+def cost_of(price: Price, usage: Usage) -> float:
+    """USD of these tokens; 0 for an unpriced model. Seconds are not money paid and are not in it. Pure."""
+    if price.input is None or price.output is None:
+        return 0.0
+    cached = price.input if price.cached_input is None else price.cached_input
+    fresh = max(0, usage.input_tokens - usage.cached_tokens)
+    spent = fresh * price.input + usage.cached_tokens * cached + usage.output_tokens * price.output
+    return spent / MILLION
+
+
+@cache
+def _load() -> Mapping[str, Mapping[str, Any]]:
+    spec = find_spec("litellm")
+    folders = spec.submodule_search_locations if spec else None
+    path = Path(folders[0]) / _MAP if folders else None
+    if path is None or not path.is_file():
+        return {}
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return rows if isinstance(rows, dict) else {}
+
+
+def _usd(row: Mapping[str, Any], key: str) -> float | None:
+    value = row.get(key)
+    return round(float(value) * MILLION, 6) if isinstance(value, int | float) else None
+
+
+def _count(row: Mapping[str, Any], key: str) -> int | None:
+    value = row.get(key)
+    return int(value) if isinstance(value, int | float) else None

@@ -1,0 +1,1 @@
+"""Public fakes, and the checks that a third-party part must pass."""
