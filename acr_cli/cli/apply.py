@@ -11,6 +11,7 @@ from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.terminal import asks, confirmed
 from acr_cli.cli.words import changed_lines, listed
 from acr_cli.errors import UsageError
+from acr_cli.records import SCHEMA
 
 app = group("")
 
@@ -27,25 +28,26 @@ def apply(
     from acr_cli.cli import shapes
     from acr_cli.cli.render import show_patch
     from acr_cli.cli.table import say
+    from acr_cli.worktree.repository import open_repository
     from acr_cli.worktree.runs import find_run
 
     invocation: Invocation = ctx.obj
-    settings = invocation.settings({"yes": yes or None})
+    settings = invocation.settings()
     where = Path.cwd()
+    chosen = find_run(settings.home, run, repository=open_repository(where).root)
     if not yes:
         if not asks():
             raise UsageError(
                 "Applying a patch that nothing proves needs your consent.", hint="--yes gives it."
             )
-        folder = find_run(settings.home, run) if run else None
-        if folder is not None:
-            show_patch(invocation.err, folder.patch)
-        if not confirmed("Apply this patch to your files?" if folder else "Apply the newest run's patch?"):
+        show_patch(invocation.err, chosen.patch)
+        if not confirmed(f"Apply this patch of run {chosen.id} to your files?"):
             return 0
-    result = build.apply_run(settings, where=where, run_id=run, yes=True)
+    applied, files = build.apply_run(settings, where=where, run_id=chosen.id)
     if as_json:
-        shapes.write(shapes.result(result))
+        shape = {"type": "applied", "schema": SCHEMA, "run": applied.id, "files": list(files)}
+        shapes.write({**shape, "patch": applied.patch})
     else:
-        said = f"Applied {changed_lines(result.patch)} to {listed(result.files)}; `acr undo` reverses it."
-        say(invocation.out, said)
+        changed = f"{changed_lines(applied.patch)} in {listed(files)}"
+        say(invocation.out, f"Applied run {applied.id}: {changed}; `acr undo` reverses it.")
     return 0

@@ -1,8 +1,8 @@
 """`acr completion`: the shells' completion scripts, generated from the tree of commands.
 
-The scripts are static text: Tab starts no Python, unless models, runs or outcomes are asked for. What may stand
-at a place is read off its placeholder in the help: FILE, DIR, MODEL, RUN, ID, KEY, or the choices themselves,
-as in `none|on`.
+The scripts are static text: Tab starts no Python, unless models, runs or outcomes are asked for. What may
+stand at a place is read off its placeholder in the help: FILE, DIR, MODEL, RUN, ID, KEY, or the choices
+themselves, as in `none|on`.
 """
 
 from __future__ import annotations

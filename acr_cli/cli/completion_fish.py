@@ -22,7 +22,7 @@ function __acr_at
             set -a path $word
         end
     end
-    test (string join ' ' $path) = "$argv"
+    test "$path" = "$argv"
 end
 
 # Models separated by commas.

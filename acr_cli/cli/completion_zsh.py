@@ -78,9 +78,9 @@ def _action(value: Value) -> str:
         case "folders":
             return "_files -/"
         case "models-list":
-            return "_acr_asked models list"
+            return " _acr_asked models list"
         case "models" | "runs" | "outcomes":
-            return f"_acr_asked {value.kind}"
+            return f" _acr_asked {value.kind}"
         case "choices":
             return f"({' '.join(value.choices)})"
         case _:

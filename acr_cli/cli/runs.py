@@ -80,20 +80,17 @@ def show(
 def described(run: RunFolder) -> dict[str, Any]:
     """What `acr runs` says of a run; a run that was cut short says less."""
     known = run.describe()
-    outcome = known.get("result")
-    outcome = outcome if isinstance(outcome, dict) else {}
-    receipt = outcome.get("receipt")
-    paid = receipt.get("paid_usd") if isinstance(receipt, dict) else outcome.get("cost_usd")
+    files = known.get("files")
     return {
         "run": run.id,
         "time": _number(known.get("time")),
         "repository": str(known.get("repository", "")),
         "task": str(known.get("task", "")),
-        "status": str(outcome.get("status") or known.get("status") or "unknown"),
-        "applied": bool(known.get("applied") or outcome.get("applied")),
-        "cost_usd": _number(paid if paid is not None else known.get("cost_usd")),
-        "files": [str(name) for name in outcome.get("files", [])],
-        "summary": str(outcome.get("summary", "")),
+        "status": str(known.get("status", "unknown")),
+        "applied": bool(known.get("applied")),
+        "cost_usd": _number(known.get("cost_usd")),
+        "files": [str(name) for name in files] if isinstance(files, list) else [],
+        "summary": str(known.get("summary", "")),
     }
 
 

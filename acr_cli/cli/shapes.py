@@ -141,7 +141,7 @@ def _finite(value: Any) -> Any:
             return None
         case dict():
             return {key: _finite(each) for key, each in value.items()}
-        case list():
+        case list() | tuple():
             return [_finite(each) for each in value]
         case _:
             return value

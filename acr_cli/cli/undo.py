@@ -9,6 +9,7 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.words import listed
+from acr_cli.records import SCHEMA
 
 app = group("")
 
@@ -27,9 +28,9 @@ def undo(
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
-    result = build.undo(invocation.settings(), where=Path.cwd(), run_id=run)
+    undone, files = build.undo(invocation.settings(), where=Path.cwd(), run_id=run)
     if as_json:
-        shapes.write(shapes.result(result))
+        shapes.write({"type": "undone", "schema": SCHEMA, "run": undone.id, "files": list(files)})
     else:
-        say(invocation.out, f"Reversed run {result.run} in {listed(result.files)}.")
+        say(invocation.out, f"Reversed run {undone.id} in {listed(files)}.")
     return 0

@@ -1,0 +1,218 @@
+"""`acr memory`: what acr remembers of past outcomes."""
+
+# ruff: noqa: PLR0917  typer reads a command's options off its signature
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from acr_cli.cli.app import Leaf, group
+from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.runs import day, whole
+from acr_cli.cli.terminal import asks, confirmed, one_line
+from acr_cli.cli.words import count, number, percent, seconds, size, usd
+from acr_cli.errors import UsageError
+from acr_cli.records import SCHEMA, Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from acr_cli.memory.stats import Group, MemoryStats
+
+app = group("What acr remembers of past outcomes.")
+
+JSON = typer.Option(False, "--json", help="As data.")
+
+
+@app.command(cls=Leaf)
+def stats(ctx: typer.Context, as_json: bool = JSON) -> int:
+    """Show counts, success and cost by model and by dimension."""
+    from acr_cli import build
+    from acr_cli.cli import shapes
+
+    invocation: Invocation = ctx.obj
+    known = build.memory(invocation.settings()).stats()
+    if as_json:
+        shapes.write(known.as_json())
+    else:
+        show_stats(invocation.out, known)
+    return 0
+
+
+def show_stats(console: Console, known: MemoryStats) -> None:
+    """Totals, then a table for models, dimensions and both."""
+    from acr_cli.cli.table import say, show_table
+
+    say(console, f"{count(known.outcomes, 'outcome')} of at most {number(known.bound)}, {size(known.bytes)}")
+    if known.evicted:
+        say(console, f"{count(known.evicted, 'older outcome')} folded into the numbers")
+    if known.damaged:
+        say(console, f"{count(known.damaged, 'damaged outcome')} set aside", "yellow")
+    if known.oldest is None:
+        return
+    say(
+        console,
+        f"from {day(known.oldest)} to {day(known.newest or 0)}, embedded by {known.embedder or 'none'}",
+    )
+    say(console, f"paid {usd(known.total_usd)} in {seconds(known.total_seconds)}")
+    _show_saved(console, known)
+    head = ["outcomes", "success, raw", "mean u", "mean cost"]
+    columns = [f">{name}" for name in head]
+    for title, groups in (("model", known.models), ("dimension", known.dimensions)):
+        say(console)
+        show_table(console, [title, *columns], [[name, *_numbers(each)] for name, each in groups.items()])
+    if len(known.models) > 1 and len(known.dimensions) > 1:
+        say(console)
+        rows = [[pair.model, pair.dimension, *_numbers(pair)] for pair in known.pairs]
+        show_table(console, ["model", "dimension", *columns], rows)
+
+
+def _show_saved(console: Console, known: MemoryStats) -> None:
+    from acr_cli.cli.table import say
+
+    saved = known.saved
+    if saved.estimate is None or saved.low is None or saved.high is None:
+        say(console, f"no estimate of what was saved: {saved.reason}", "dim")
+        return
+    span = f"{_signed(saved.low)} to {_signed(saved.high)}"
+    say(console, f"saved about {_signed(saved.estimate)} ({span}) against {saved.reference} alone (estimate)")
+
+
+def _signed(amount: float) -> str:
+    return f"-{usd(-amount)}" if amount < 0 else usd(amount)
+
+
+def _numbers(group_: Group) -> list[str]:
+    verified = group_.passed + group_.failed
+    rate = f"{percent(group_.success_rate)} of {verified}" if group_.success_rate is not None else "-"
+    mean_u = f"{group_.mean_u:.2f}" if group_.mean_u is not None else "-"
+    return [number(group_.outcomes), rate, mean_u, usd(group_.mean_cost_usd)]
+
+
+@app.command("list", cls=Leaf)
+def list_(
+    ctx: typer.Context,
+    limit: str = typer.Option("20", "-n", metavar="N", help="The newest N."),
+    model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
+    dimension: str = typer.Option(None, metavar="NAME", help="Of this dimension."),
+    verdict: str = typer.Option(None, metavar="passed|failed|unverified", help="With this verdict."),
+    as_json: bool = JSON,
+) -> int:
+    """List outcomes, newest first."""
+    from acr_cli import build
+    from acr_cli.cli import shapes
+    from acr_cli.cli.table import say, show_table
+
+    invocation: Invocation = ctx.obj
+    store = build.memory(invocation.settings())
+    outcomes = store.list(whole(limit, "-n"), candidate=model, dimension=dimension, verdict=verdict)
+    if as_json:
+        for outcome in outcomes:
+            shapes.write(outcome_shape(outcome))
+    elif not outcomes:
+        say(invocation.out, "No outcome.")
+    else:
+        columns = ["id", "time", "model", "dimension", "verdict", ">u", ">cost", "task"]
+        show_table(invocation.out, columns, [_row(outcome) for outcome in outcomes])
+    return 0
+
+
+def _row(outcome: Outcome) -> list[str]:
+    return [
+        outcome.id,
+        day(outcome.time),
+        outcome.candidate,
+        outcome.dimension,
+        outcome.verdict,
+        f"{outcome.u:.2f}",
+        usd(outcome.cost_usd),
+        one_line(outcome.text, 50),
+    ]
+
+
+def outcome_shape(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON: every field but the vector, whose length stands instead. Pure."""
+    record = asdict(outcome)
+    del record["vector"]
+    return {"type": "outcome", "schema": SCHEMA, **record, "vector_size": len(outcome.vector)}
+
+
+@app.command(cls=Leaf)
+def show(
+    ctx: typer.Context,
+    id_: str = typer.Argument(..., metavar="ID", help="Of the outcome."),
+    as_json: bool = JSON,
+) -> int:
+    """Show everything that is kept of one outcome."""
+    from acr_cli import build
+    from acr_cli.cli import shapes
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    outcome = build.memory(invocation.settings()).get(id_)
+    if outcome is None:
+        raise UsageError(f"There is no outcome {id_!r}.", hint="`acr memory list` shows them.")
+    if as_json:
+        shapes.write(outcome_shape(outcome))
+        return 0
+    for name, value in outcome_shape(outcome).items():
+        if name not in ("type", "schema", "signals", "usage", "price"):
+            shown = day(value) if name == "time" else value
+            shown = ", ".join(map(str, value)) if isinstance(value, tuple) else shown
+            say(invocation.out, f"{name:<15}{shown}")
+    for signal in outcome.signals:
+        said = f"{signal.name} {signal.value:.2f} x {signal.weight:g}  {signal.note}"
+        say(invocation.out, f"{'signal':<15}{said}")
+    tokens = f"{number(outcome.usage.input_tokens)} in, {number(outcome.usage.output_tokens)} out"
+    say(invocation.out, f"{'tokens':<15}{tokens}, {count(outcome.usage.calls, 'call')}")
+    return 0
+
+
+@app.command(cls=Leaf)
+def forget(
+    ctx: typer.Context,
+    ids: list[str] = typer.Argument(None, metavar="ID", help="These outcomes."),
+    model: str = typer.Option(None, metavar="MODEL", help="All of this model."),
+    repository: str = typer.Option(None, metavar="NAME", help="All of this repository, as `show` names it."),
+    before: str = typer.Option(None, metavar="DATE", help="All that are older, as 2026-01-31."),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+) -> int:
+    """Remove outcomes for good: those for which all that is given holds."""
+    from acr_cli import build
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    wanted: Mapping[str, Any] = {
+        "ids": tuple(ids or ()),
+        "candidate": model,
+        "repository": repository,
+        "before": _time(before),
+    }
+    if not any(wanted.values()):
+        raise UsageError("What is to be forgotten?", hint="Give an id, --model, --repository or --before.")
+    if not yes:
+        if not asks():
+            raise UsageError("Forgetting cannot be undone and needs your consent.", hint="--yes gives it.")
+        if not confirmed("Forget these outcomes for good?"):
+            return 0
+    forgotten = build.memory(invocation.settings()).forget(**wanted)
+    say(invocation.out, f"Forgot {count(forgotten.outcomes + forgotten.evicted, 'outcome')}.")
+    if forgotten.mixed:
+        kept = count(forgotten.mixed, "older outcome")
+        say(invocation.out, f"{kept} could not be told apart from newer ones, and stay as numbers.")
+    return 0
+
+
+def _time(text: str | None) -> float | None:
+    """Unix time of the beginning of a day, in the local zone. Raises: UsageError."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone().timestamp()
+    except ValueError:
+        raise UsageError(f"--before must be a date like 2026-01-31, not {text!r}.") from None

@@ -1,0 +1,186 @@
+"""`acr models`: the models that may be chosen."""
+
+# ruff: noqa: PLR0917  typer reads a command's options off its signature
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import typer
+
+from acr_cli.cli.app import Leaf, group
+from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.runs import whole
+from acr_cli.cli.words import number, usd
+from acr_cli.errors import ProviderError, UsageError
+from acr_cli.records import SCHEMA, Candidate, Price
+from acr_cli.settings import Settings, load_environment
+
+app = group("The models that may be chosen.")
+
+
+@app.command("list", cls=Leaf)
+def list_(ctx: typer.Context, as_json: bool = typer.Option(False, "--json", help="As data.")) -> int:
+    """List the models that may be chosen, with price and key; and what was found but not accepted."""
+    from acr_cli import build
+    from acr_cli.cli import shapes
+    from acr_cli.cli.proposals import found
+    from acr_cli.cli.table import say, show_table
+
+    invocation: Invocation = ctx.obj
+    settings = invocation.settings()
+    environment = load_environment(home=settings.home)
+    candidates = build.candidates(settings)
+    if as_json:
+        for candidate in candidates:
+            shapes.write(candidate_shape(candidate, environment))
+        return 0
+    columns = ["model", ">USD/M in", ">out", ">context", "key", "where"]
+    show_table(invocation.out, columns, [_row(candidate, environment) for candidate in candidates])
+    for proposal in found(settings):
+        if proposal.name not in settings.providers:
+            say(invocation.out, f"{proposal.says} Not accepted yet: `acr config init`.", "dim")
+    return 0
+
+
+def candidate_shape(candidate: Candidate, environment: Mapping[str, str]) -> dict[str, object]:
+    """A candidate as JSON. Pure."""
+    return {
+        "type": "model",
+        "schema": SCHEMA,
+        "model": candidate.id,
+        "family": candidate.family,
+        "effort": candidate.effort,
+        "base_url": candidate.base_url,
+        "local": candidate.local,
+        "price": {
+            "input": candidate.price.input,
+            "output": candidate.price.output,
+            "per_second": candidate.price.per_second,
+            "source": candidate.price.source,
+        },
+        "context_window": candidate.context_window,
+        "key": _key(candidate, environment),
+    }
+
+
+def _row(candidate: Candidate, environment: Mapping[str, str]) -> list[str]:
+    price = candidate.price
+    context = number(candidate.context_window) if candidate.context_window else "-"
+    where = candidate.base_url or ("this machine" if candidate.local else "its provider")
+    return [candidate.id, *_prices(price), context, _key(candidate, environment), where]
+
+
+def _prices(price: Price) -> tuple[str, str]:
+    if not price.known:
+        return "unpriced", ""
+    if price.per_second and not price.input and not price.output:
+        return f"{usd(price.per_second)}/s", ""
+    return f"{price.input:g}", f"{price.output:g}"
+
+
+def _key(candidate: Candidate, environment: Mapping[str, str]) -> str:
+    if candidate.api_key_env is None:
+        return "none needed" if candidate.local else "-"
+    return "set" if environment.get(candidate.api_key_env) else f"{candidate.api_key_env} is not set"
+
+
+@app.command(cls=Leaf)
+def add(
+    ctx: typer.Context,
+    model: str = typer.Argument(..., metavar="NAME", help="As litellm names it: anthropic/claude-opus-4-6."),
+    base_url: str = typer.Option(None, metavar="URL", help="An OpenAI-compatible endpoint."),
+    api_key_env: str = typer.Option(None, metavar="VARIABLE", help="The variable that holds the key."),
+    price: str = typer.Option(None, metavar="IN,OUT", help="USD per million tokens."),
+    effort: str = typer.Option(None, metavar="LEVEL,...", help="Reasoning efforts, each a candidate."),
+    family: str = typer.Option(None, metavar="NAME", help="What its prior is taken from."),
+    edit: str = typer.Option(None, metavar="FORMAT", help="How it writes edits; default auto."),
+    context: str = typer.Option(None, metavar="TOKENS", help="Its context window."),
+) -> int:
+    """Add a model to the config file; from then on it may be chosen."""
+    from acr_cli.cli.edit_config import add_model
+    from acr_cli.settings.models import model_entry
+
+    invocation: Invocation = ctx.obj
+    settings = invocation.settings()
+    if any(known.id == model and known.base_url == base_url for known in settings.models):
+        raise UsageError(f"{model} is listed already.", hint="`acr models remove` takes it out.")
+    given = {"base_url": base_url, "api_key_env": api_key_env, "family": family, "edit": edit}
+    entry: dict[str, object] = {"id": model, **{k: v for k, v in given.items() if v is not None}}
+    if price is not None:
+        entry["price"] = _price(price)
+    if effort is not None:
+        entry["effort"] = [level.strip() for level in effort.split(",") if level.strip()]
+    if context is not None:
+        entry["context_window"] = whole(context, "--context")
+    model_entry(entry, "acr models add", "", 0)  # what the file would refuse is refused before it is written
+    add_model(invocation.config_file, entry)
+    sys.stdout.write(f"added {model} to {invocation.config_file}\n")
+    return 0
+
+
+def _price(text: str) -> dict[str, float]:
+    try:
+        into, out = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--price must be two amounts like 5,25, not {text!r}.") from None
+    return {"input": into, "output": out}
+
+
+@app.command(cls=Leaf)
+def remove(
+    ctx: typer.Context,
+    model: str = typer.Argument(..., metavar="MODEL", help="The id of a model, or an accepted provider."),
+) -> int:
+    """Take a model, or an accepted provider, out of the config file."""
+    from acr_cli.cli.edit_config import reject_provider, remove_model
+
+    invocation: Invocation = ctx.obj
+    file: Path = invocation.config_file
+    if not file.exists() or not (remove_model(file, model) or reject_provider(file, model)):
+        raise UsageError(f"{model} is not in {file}.", hint="`acr models list` shows what is.")
+    sys.stdout.write(f"removed {model} from {file}\n")
+    return 0
+
+
+@app.command("test", cls=Leaf)
+def probe(
+    ctx: typer.Context,
+    model: str = typer.Argument(None, metavar="MODEL", help="Otherwise every model."),
+) -> int:
+    """Ask models for one word each, to see whether they answer; this is paid for."""
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    settings = invocation.settings()
+    names = [model] if model else [c.id for c in _models(settings)]
+    if not names:
+        raise UsageError("There is no model to test.", hint="`acr config init` or `acr models add`.")
+    answered = [_answers(settings, name, invocation) for name in names]
+    if not any(answered):
+        say(invocation.err, "No model answered.")
+        return ProviderError.exit_code
+    return 0
+
+
+def _models(settings: Settings) -> list[Candidate]:
+    from acr_cli import build
+
+    return [candidate for candidate in build.candidates(settings) if candidate.model]
+
+
+def _answers(settings: Settings, name: str, invocation: Invocation) -> bool:
+    """Whether a model answers; what it said, or why not, is shown."""
+    from acr_cli import build
+    from acr_cli.cli.table import say
+
+    try:
+        said = build.probe(settings, name)
+    except ProviderError as error:
+        # One provider that fails is this command's result, not its end.
+        say(invocation.out, f"{name}  failed: {error.message} {error.hint}", "red")
+        return False
+    say(invocation.out, f"{name}  answers: {said}", "green")
+    return True
