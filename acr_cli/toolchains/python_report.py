@@ -28,7 +28,8 @@ _STARTED = (0, 1)  # exit codes of a run whose tests were run: all passed, some 
 def read(plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
     """The report as records; `fault` says why there is nothing to go by. Never raises on a hostile report."""
     raw, unreadable = _parse(report)
-    cases = junit.worst_of_each(_case(entry) for entry in raw)
+    dotted = python_command.runner_of(plan) == "unittest"
+    cases = junit.worst_of_each(_case(entry, dotted=dotted) for entry in raw)
     fault = _stopped(result)
     if not fault and python_command.is_foreign(plan):
         cases, fault = _foreign(plan, cases, result)
@@ -53,7 +54,7 @@ def _parse(report: bytes | None) -> tuple[tuple[junit.RawCase, ...], str]:
         return (), str(error)
 
 
-def _case(raw: junit.RawCase) -> CaseResult:
+def _case(raw: junit.RawCase, *, dotted: bool) -> CaseResult:
     exception, message = junit.exception_and_message(raw)
     file = raw.file
     if raw.properties.get("acr_nodeid"):
@@ -62,10 +63,10 @@ def _case(raw: junit.RawCase) -> CaseResult:
     elif not raw.classname:  # a file that could not be collected
         case_id = file = _path(raw.name)
         exception, message = _collection_error(raw)
-    elif raw.file and not raw.properties and _is_pytest(raw):
-        case_id = _node_id(raw)
-    else:
+    elif dotted or not raw.file:
         case_id = f"{raw.classname}.{raw.name}"
+    else:
+        case_id = _node_id(raw)
     return CaseResult(
         id=case_id,
         outcome=raw.outcome,
@@ -77,13 +78,10 @@ def _case(raw: junit.RawCase) -> CaseResult:
     )
 
 
-def _is_pytest(raw: junit.RawCase) -> bool:
-    return raw.classname.startswith(raw.file.removesuffix(".py").replace("/", "."))
-
-
 def _node_id(raw: junit.RawCase) -> str:
     """pytest's node id from xunit1's attributes, where our plugin was not there to record it."""
-    classes = raw.classname[len(raw.file.removesuffix(".py")) :].strip(".")
+    module = raw.file.removesuffix(".py").replace("/", ".")
+    classes = raw.classname.removeprefix(module).strip(".")
     return "::".join(part for part in (raw.file, *classes.split("."), raw.name) if part)
 
 

@@ -22,7 +22,7 @@ class Comparison:
 
 
 def compare(baseline: Baseline, report: SuiteReport) -> Comparison:
-    """A test that is missing or skipped does not pass; a target that is a file passes when all its tests do."""
+    """A test that is missing or skipped does not pass; a target that is a file passes when its tests do."""
     now = {case.id: case for case in report.cases}
     before = baseline.report.passing()
     fixed = tuple(t for t in baseline.targets if _passes(t, now, report.cases))

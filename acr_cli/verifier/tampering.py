@@ -21,7 +21,7 @@ _FILES_OF = {
 def undo(tree: Tree, since: str, protected: Callable[[str], bool], *, new_tests: bool) -> tuple[str, ...]:
     """Bring protected files back to what they were, remove new ones; the paths.
 
-    Where `new_tests` is set, a test that was not there before may stay: writing it is what the step is for."""
+    Where `new_tests` is set, a test that was not there before stays: writing it is what the step is for."""
     touched = [path for path in tree.changed(since) if protected(path)]
     if new_tests:
         added = added_by(tree.diff(since))

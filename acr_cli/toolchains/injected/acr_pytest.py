@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 LIMIT = float(os.environ.get("ACR_TEST_SECONDS", "60"))
+STDERR = os.dup(2)  # the true one: pytest captures descriptor 2 later
 PATIENCE = 5  # how many more alarms a test may swallow, one a second
 
 # Options of pytest and its plugins that would hide tests, reorder them or run them in other processes.
@@ -69,7 +70,7 @@ class _Alarm:
     def __call__(self, _signal: int, _frame: Any) -> None:
         self._fired += 1
         if self._fired > PATIENCE:
-            os.write(2, f"\nacr: {self._nodeid} went on after its time limit of {LIMIT:g} s\n".encode())
+            os.write(STDERR, f"\nacr: {self._nodeid} went on after its time limit of {LIMIT:g} s\n".encode())
             os._exit(124)
         pytest.fail(f"time limit of {LIMIT:g} s reached")
 
