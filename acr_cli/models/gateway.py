@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -50,7 +50,7 @@ class Patience:
 class LiteLLM:
     """A `Gateway` to every provider that litellm knows and to any OpenAI-compatible base URL.
 
-    `environ` holds the keys. `rng`, `sleep` and `clock` (seconds, monotonic) are the caller's.
+    `environ` holds the keys. `rng` (of the pauses), `sleep` and `clock` (seconds, monotonic) can be given.
     """
 
     def __init__(
@@ -58,23 +58,18 @@ class LiteLLM:
         *,
         emit: Emit,
         environ: Mapping[str, str],
-        rng: Random,
+        rng: Random | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         patience: Patience | None = None,
     ) -> None:
         self._emit = emit
         self._environ = environ
-        self._rng = rng
+        self._rng = rng or Random()
         self._sleep = sleep
         self._clock = clock
         self._patience = patience or Patience()
         self._extras: dict[str, Mapping[str, Any]] = {}
-
-    @staticmethod
-    def warm() -> None:
-        """Import litellm (seconds); for a thread beside other work."""
-        _litellm()
 
     def complete(
         self, candidate: Candidate, messages: Sequence[Message], *, tools: Sequence[Tool], budget: Budget
@@ -113,6 +108,20 @@ class LiteLLM:
             self._wait(failure, number, budget)
         raise AssertionError("unreachable: the last try returns or raises")
 
+    def probe(self, candidate: Candidate) -> str:
+        """One tiny real call, tried once, to see whether a model answers; what it said, on one line.
+
+        Raises: ProviderError."""
+        ask = Message(role="user", content="Answer with the one word: ready")
+        once = LiteLLM(
+            emit=lambda _: None,
+            environ=self._environ,
+            clock=self._clock,
+            patience=replace(self._patience, tries=1),
+        )
+        reply = once.complete(candidate, [ask], tools=(), budget=_Probing())
+        return " ".join(reply.content.split())[:200]
+
     def _listen(self, request: _Request, reply_tokens: int, budget: Budget, hearing: Hearing) -> None:
         wire = request.wire(reply_tokens, self._extras)
         wire["timeout"] = self._timeout(budget)
@@ -140,6 +149,22 @@ class LiteLLM:
             raise failure
         self._emit(Notice(level="warning", text=f"{failure.message} Trying again in {pause:.1f} s."))
         self._sleep(pause)
+
+
+class _Probing:
+    """The `Budget` of a call that the user asked for by name."""
+
+    spent_usd = 0.0
+    remaining_usd = math.inf
+    remaining_seconds = math.inf
+
+    def check(self) -> None: ...
+
+    def affords(self, usd: float | None) -> None: ...
+
+    def charge(self, usd: float) -> None: ...
+
+    def count_step(self) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -251,6 +276,11 @@ def _chunks(wire: Mapping[str, Any], request: _Request) -> Iterator[Any]:
         except Exception as error:
             raise ours(error, request.candidate, key=request.key) from error
         yield piece
+
+
+def warm() -> None:
+    """Import litellm (seconds); for a thread beside other work."""
+    _litellm()
 
 
 def _litellm() -> Any:

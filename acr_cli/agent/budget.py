@@ -1,0 +1,105 @@
+"""The caps of a run: money, steps and time; hard, and checked before every call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from acr_cli.errors import BudgetExhausted
+from acr_cli.protocols import Budget
+
+
+class RunBudget:
+    """A `Budget`. Money in USD, time in seconds; `math.inf` is no cap. `clock` gives monotonic seconds.
+
+    A call that costs nothing (a model on this machine) is never refused for money, also with a cap of 0.
+    """
+
+    def __init__(
+        self, *, max_cost: float, max_steps: int, max_time: float, clock: Callable[[], float]
+    ) -> None:
+        self.max_cost = max_cost
+        self.max_steps = max_steps
+        self.max_time = max_time
+        self._clock = clock
+        self._started = clock()
+        self._spent = 0.0
+        self._steps = 0
+
+    @property
+    def spent_usd(self) -> float:
+        return self._spent
+
+    @property
+    def remaining_usd(self) -> float:
+        return max(0.0, self.max_cost - self._spent)
+
+    @property
+    def remaining_seconds(self) -> float:
+        return max(0.0, self.max_time - (self._clock() - self._started))
+
+    def check(self) -> None:
+        if self.remaining_seconds <= 0:
+            raise BudgetExhausted(
+                f"The {self.max_time:g} seconds of this run are used up.", hint="Raise --max-time."
+            )
+        if self._spent > self.max_cost:
+            raise self._no_money(f"${self._spent:.4f} of ${self.max_cost:g} are spent.")
+
+    def affords(self, usd: float | None) -> None:
+        if usd is None:
+            if math.isinf(self.max_cost):
+                return
+            raise BudgetExhausted(
+                f"The model has no known price, and this run may cost at most ${self.max_cost:g}.",
+                hint="Give it a price in config.toml, or lift the cap with --max-cost inf.",
+            )
+        if usd > 0 and usd > self.remaining_usd:
+            raise self._no_money(
+                f"The next call may cost ${usd:.4f}, and ${self.remaining_usd:.4f} of ${self.max_cost:g} are left."
+            )
+
+    def charge(self, usd: float) -> None:
+        self._spent += usd
+
+    def count_step(self) -> None:
+        if self._steps >= self.max_steps:
+            raise BudgetExhausted(f"This run may take {self.max_steps} steps.", hint="Raise --max-steps.")
+        self._steps += 1
+
+    @staticmethod
+    def _no_money(message: str) -> BudgetExhausted:
+        return BudgetExhausted(message, hint="Raise --max-cost, or allow a cheaper model.")
+
+
+class Metered:
+    """A `Budget` that passes everything on to another and knows what went through itself."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.charged = 0.0
+
+    @property
+    def spent_usd(self) -> float:
+        return self._budget.spent_usd
+
+    @property
+    def remaining_usd(self) -> float:
+        return self._budget.remaining_usd
+
+    @property
+    def remaining_seconds(self) -> float:
+        return self._budget.remaining_seconds
+
+    def check(self) -> None:
+        self._budget.check()
+
+    def affords(self, usd: float | None) -> None:
+        self._budget.affords(usd)
+
+    def charge(self, usd: float) -> None:
+        self.charged += usd
+        self._budget.charge(usd)
+
+    def count_step(self) -> None:
+        self._budget.count_step()
