@@ -111,12 +111,17 @@ def test_options_of_the_repository_hide_no_test(run_tests: RunTests, options: st
     [
         ("while True:\n        pass", "a busy loop"),
         ("import time\n    time.sleep(60)", "a sleep"),
-        ("while True:\n        try:\n            pass\n        except Exception:\n            pass", "Exception"),
+        (
+            "while True:\n        try:\n            pass\n        except Exception:\n            pass",
+            "Exception",
+        ),
         ("import threading\n    threading.Lock().acquire() and threading.Event().wait()", "a wait"),
     ],
 )
 def test_a_test_that_hangs_fails_alone(run_tests: RunTests, body: str, why: str) -> None:
-    report = run_tests({"test_x.py": f"def test_hang():\n    {body}\n\ndef test_ok():\n    pass\n"}, limit=0.5)
+    report = run_tests(
+        {"test_x.py": f"def test_hang():\n    {body}\n\ndef test_ok():\n    pass\n"}, limit=0.5
+    )
     assert report.passing() == ("test_x.py::test_ok",)
     case = by_id(report)["test_x.py::test_hang"]
     assert case.outcome == "failed"
@@ -124,7 +129,9 @@ def test_a_test_that_hangs_fails_alone(run_tests: RunTests, body: str, why: str)
 
 
 def test_a_test_that_swallows_its_time_limit_ends_the_run_and_is_named(run_tests: RunTests) -> None:
-    body = "def test_stubborn():\n    while True:\n        try:\n            while True: pass\n        except: pass\n"
+    body = (
+        "import time\ndef test_stubborn():\n    while 1:\n        try: time.sleep(9)\n        except: pass\n"
+    )
     report = run_tests({"test_x.py": body}, limit=0.2)
     assert report.fault == "test_x.py::test_stubborn went on after its time limit of 0.2 s"
 
@@ -274,7 +281,9 @@ def test_code_that_cannot_be_imported_puts_its_test_file_in_error(
 ) -> None:
     test = "from mod import f\n" + OK
     if style == "unittest":
-        test = "import unittest\nfrom mod import f\nclass T(unittest.TestCase):\n    def test_ok(self): pass\n"
+        test = (
+            "import unittest\nfrom mod import f\nclass T(unittest.TestCase):\n    def test_ok(self): pass\n"
+        )
     report = run_tests({"mod.py": product, "tests/test_x.py": test})
     assert report.fault == ""
     [case] = report.cases
@@ -283,7 +292,10 @@ def test_code_that_cannot_be_imported_puts_its_test_file_in_error(
 
 
 def test_pytest_that_is_not_installed_is_named(run_tests: RunTests) -> None:
-    shadow = {"test_x.py": OK, "pytest/__init__.py": "raise ModuleNotFoundError(\"No module named 'pytest'\")\n"}
+    shadow = {
+        "test_x.py": OK,
+        "pytest/__init__.py": "raise ModuleNotFoundError(\"No module named 'pytest'\")\n",
+    }
     assert run_tests(shadow).fault == "pytest is not installed in the sandbox"
 
 

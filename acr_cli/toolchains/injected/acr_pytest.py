@@ -68,6 +68,7 @@ class _Alarm:
         self._fired = 0
 
     def __call__(self, _signal: int, _frame: Any) -> None:
+        __tracebackhide__ = True
         self._fired += 1
         if self._fired > PATIENCE:
             os.write(STDERR, f"\nacr: {self._nodeid} went on after its time limit of {LIMIT:g} s\n".encode())
