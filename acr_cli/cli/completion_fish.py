@@ -58,7 +58,8 @@ def script(top: Node) -> str:
 def _flag(flag: Flag) -> str:
     parts = [f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in flag.names]
     if flag.value is not None:
-        parts.append("-r")
+        # -x: nothing but what is offered here; -r: files too.
+        parts.append("-r" if flag.value.kind == "files" else "-x")
         parts += [action] if (action := _action(flag.value)) else []
     return " ".join([*parts, f"-d {_quoted(flag.help)}"])
 

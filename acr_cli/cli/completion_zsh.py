@@ -17,6 +17,11 @@ _acr_asked() {
         compadd -a found
     fi
 }
+
+# For a place where nothing is known: options are still offered.
+_acr_nothing() {
+    return 1
+}
 """
 
 
@@ -84,7 +89,7 @@ def _action(value: Value) -> str:
         case "choices":
             return f"({' '.join(value.choices)})"
         case _:
-            return " "
+            return " _acr_nothing"
 
 
 def _name(path: tuple[str, ...]) -> str:
