@@ -11,7 +11,6 @@ from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.terminal import asks, confirmed
 from acr_cli.cli.words import changed_lines, listed
 from acr_cli.errors import UsageError
-from acr_cli.records import SCHEMA
 
 app = group("")
 
@@ -28,13 +27,10 @@ def apply(
     from acr_cli.cli import shapes
     from acr_cli.cli.render import show_patch
     from acr_cli.cli.table import say
-    from acr_cli.worktree.repository import open_repository
-    from acr_cli.worktree.runs import find_run
 
     invocation: Invocation = ctx.obj
-    settings = invocation.settings()
     where = Path.cwd()
-    chosen = find_run(settings.home, run, repository=open_repository(where).root)
+    chosen = build.run_to_apply(invocation.settings(), where=where, run_id=run)
     if not yes:
         if not asks():
             raise UsageError(
@@ -43,11 +39,10 @@ def apply(
         show_patch(invocation.err, chosen.patch)
         if not confirmed(f"Apply this patch of run {chosen.id} to your files?"):
             return 0
-    applied, files = build.apply_run(settings, where=where, run_id=chosen.id)
+    done = build.apply_run(chosen, where=where)
     if as_json:
-        shape = {"type": "applied", "schema": SCHEMA, "run": applied.id, "files": list(files)}
-        shapes.write({**shape, "patch": applied.patch})
+        shapes.write(shapes.carried("applied", done.run, done.files, done.patch))
     else:
-        changed = f"{changed_lines(applied.patch)} in {listed(files)}"
-        say(invocation.out, f"Applied run {applied.id}: {changed}; `acr undo` reverses it.")
+        changed = f"{changed_lines(done.patch)} in {listed(done.files)}"
+        say(invocation.out, f"Applied run {done.run}: {changed}; `acr undo` reverses it.")
     return 0

@@ -23,12 +23,22 @@ _acr_reply() {
 
 MAIN = """
 _acr() {
-    local node=acr value='' word cur break_at i place=0
+    local node=acr value='' word before='' cur break_at i place=0
+    local -a words=()
     cur=${COMP_LINE:0:COMP_POINT}
     cur=${cur##*[[:space:]]}
     COMPREPLY=()
-    for ((i = 1; i < COMP_CWORD; i++)); do
+    # Bash breaks words at colons, which stand inside the names of models.
+    for ((i = 1; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
+        if [[ ${#words[@]} -gt 0 && ($word == :* || $before == :*) ]]; then
+            words[${#words[@]} - 1]+=$word
+        else
+            words+=("$word")
+        fi
+        before=$word
+    done
+    for word in "${words[@]:0:${#words[@]}-1}"; do
         if [[ $word == '=' ]]; then
             continue
         elif [[ -n $value ]]; then

@@ -117,7 +117,7 @@ def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, q
         return settings
     from acr_cli.cli.proposals import accept, found
 
-    proposals = found(settings)
+    proposals = found()
     if not proposals:
         return settings
     if quiet or not asks():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from acr_cli.cli.terminal import clean, console
 from acr_cli.errors import UsageError
-from acr_cli.settings import Settings, load, user_file
+from acr_cli.settings import Settings, load, load_environment, user_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,6 +77,9 @@ class Invocation:
         except FileNotFoundError as error:
             raise UsageError("The current directory no longer exists.") from error
         loaded = load(where=where, config=self.config, flags=flags)
+        # Keys of the home's .env count as if the user had exported them; what is exported wins.
+        for name, value in load_environment(home=loaded.settings.home).items():
+            os.environ.setdefault(name, value)
         if not self.quiet:
             for warning in loaded.warnings:
                 sys.stderr.write(f"warning: {clean(warning)}\n")

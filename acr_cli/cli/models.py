@@ -39,7 +39,7 @@ def list_(ctx: typer.Context, as_json: bool = typer.Option(False, "--json", help
         return 0
     columns = ["model", ">USD/M in", ">out", ">context", "key", "where"]
     show_table(invocation.out, columns, [_row(candidate, environment) for candidate in candidates])
-    for proposal in found(settings):
+    for proposal in found():
         if proposal.name not in settings.providers:
             say(invocation.out, f"{proposal.says} Not accepted yet: `acr config init`.", "dim")
     return 0
@@ -108,7 +108,7 @@ def add(
     if any(known.id == model and known.base_url == base_url for known in settings.models):
         raise UsageError(f"{model} is listed already.", hint="`acr models remove` takes it out.")
     given = {"base_url": base_url, "api_key_env": api_key_env, "family": family, "edit": edit}
-    entry: dict[str, object] = {"id": model, **{k: v for k, v in given.items() if v is not None}}
+    entry: dict[str, object] = {"id": model, **{name: text for name, text in given.items() if text}}
     if price is not None:
         entry["price"] = _price(price)
     if effort is not None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.cli.terminal import clean, confirmed
-from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
     from acr_cli.models.catalogue import Found
@@ -23,11 +22,11 @@ class Proposal:
     says: str
 
 
-def found(settings: Settings) -> tuple[Proposal, ...]:
+def found() -> tuple[Proposal, ...]:
     """What could be accepted; local servers are asked, nothing leaves this machine."""
     from acr_cli import build
 
-    return tuple(Proposal(name=each.provider, says=_sentence(each)) for each in build.detect(settings))
+    return tuple(Proposal(name=each.provider, says=_sentence(each)) for each in build.detect())
 
 
 def _sentence(each: Found) -> str:

@@ -129,6 +129,11 @@ def route(context: Context, choice: Choice, candidates: Sequence[Candidate]) -> 
     }
 
 
+def carried(type_: str, run: str, files: Sequence[str], patch: str) -> dict[str, Any]:
+    """What `acr apply --json` and `acr undo --json` print."""
+    return {"type": type_, "schema": SCHEMA, "run": run, "files": list(files), "patch": patch}
+
+
 def write(shape: dict[str, Any]) -> None:
     """One line on stdout. Escapes leave nothing in it that a terminal obeys; infinity and NaN become null."""
     sys.stdout.write(json.dumps(_finite(shape), allow_nan=False) + "\n")

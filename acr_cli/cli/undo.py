@@ -9,7 +9,6 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.words import listed
-from acr_cli.records import SCHEMA
 
 app = group("")
 
@@ -28,9 +27,10 @@ def undo(
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
-    undone, files = build.undo(invocation.settings(), where=Path.cwd(), run_id=run)
+    where = Path.cwd()
+    done = build.undo_run(build.run_to_undo(invocation.settings(), where=where, run_id=run), where=where)
     if as_json:
-        shapes.write({"type": "undone", "schema": SCHEMA, "run": undone.id, "files": list(files)})
+        shapes.write(shapes.carried("undone", done.run, done.files, done.patch))
     else:
-        say(invocation.out, f"Reversed run {undone.id} in {listed(files)}.")
+        say(invocation.out, f"Reversed run {done.run} in {listed(done.files)}.")
     return 0
