@@ -2,9 +2,9 @@
 
 It is built from the journal and can be thrown away at any time. Several writers silently corrupt a Chroma
 index, even with a lock around each write while their clients live on; so each settling, under one lock, opens
-the collection, checks it (its count and a probe query), adds what is missing, deletes what was evicted, and
-closes it. What is wrong in any way is deleted and built anew, a limited number of outcomes at a time, so that
-nobody waits long. A damaged index can hang or kill the process that reads it: settling therefore runs in a
+the collection, checks it (its count and a few probe queries), adds what is missing, deletes what was evicted,
+and closes it. What is wrong in any way is deleted and built anew, a limited number of outcomes at a time, so
+that nobody waits long. A damaged index can hang or kill the process that reads it: settling therefore runs in a
 child process (`python -m acr_cli.memory`), whose crash or silence is treated as damage.
 """
 
@@ -35,6 +35,7 @@ FOLDER = "chroma"
 NOTES = "synced.json"  # beside Chroma's own files, so that they are lost together
 BATCH = 250
 LIMIT = 2_000  # outcomes added in one settling
+PROBES = 16
 PROBE_DISTANCE = 1e-3  # cosine distance of a vector from itself, rounding included
 PAGE = 1_000  # ids asked of Chroma at once; it fails on very many
 CHILD_SECONDS = 60.0
@@ -49,7 +50,6 @@ class Synced:
     embedder: str = ""  # its vectors are of one embedder, that of the newest outcome
     sequence: int = 0  # of the last outcome looked at
     count: int = 0
-    probe: str = ""  # id of the last outcome added
     adding: int = 0  # of a batch that may be in, in part; 0 between batches
     removing: int = 0  # of a batch that may be gone, in part
 
@@ -57,7 +57,7 @@ class Synced:
 def settle_apart(folder: Path) -> str:
     """Bring the collection in `folder` (HOME/memory) up to date in a child process; one line for the user.
 
-    Never raises for a busy or broken collection: a broken one is built anew, a busy one left to its holder."""
+    Never raises for a busy or broken collection: a broken one is built anew, a busy one left alone."""
     if not (folder / JOURNAL).exists():
         return "nothing to index yet"
     line = reason = ""
@@ -196,20 +196,32 @@ def _update(folder: Path, notes: Synced, span: Span, rows: Sequence[Row], limit:
 
 def _checked(collection: Collection, notes: Synced) -> Synced:
     """The notes, their count made sure of. Raises: _WrongCollectionError."""
-    import numpy as np
-
     count = collection.count()
     if not notes.count - notes.removing <= count <= notes.count + notes.adding:
         raise _WrongCollectionError
-    if notes.count and notes.probe:
-        held = collection.get(ids=[notes.probe], include=["embeddings"])["embeddings"]
+    _probe(collection, count)
+    return replace(notes, count=count, removing=0) if notes.removing else notes
+
+
+def _probe(collection: Collection, count: int) -> None:
+    """Find a few outcomes, oldest to newest, by their own vectors. Raises: _WrongCollectionError."""
+    import numpy as np
+
+    # The newest are in Chroma's queue, the older ones in its index: either can be lost without the other.
+    offsets = sorted({round(i * (count - 1) / (PROBES - 1)) for i in range(PROBES)}) if count else []
+    vectors: Any = []
+    for offset in offsets:
+        held = collection.get(limit=1, offset=offset, include=["embeddings"])["embeddings"]
         if held is None or len(held) != 1:
             raise _WrongCollectionError
-        vectors: Any = [np.asarray(held[0], dtype=np.float32)]
-        near = collection.query(query_embeddings=vectors, n_results=1, include=["distances"])["distances"]
-        if not near or not near[0] or abs(near[0][0]) > PROBE_DISTANCE:
-            raise _WrongCollectionError
-    return replace(notes, count=count, removing=0) if notes.removing else notes
+        vectors.append(np.asarray(held[0], dtype=np.float32))
+    if not vectors:
+        return
+    near = collection.query(query_embeddings=vectors, n_results=1, include=["distances"])["distances"] or []
+    found = sum(bool(distances) and abs(distances[0]) <= PROBE_DISTANCE for distances in near)
+    # An approximate index may miss one now and then.
+    if found < len(vectors) - len(vectors) // 8:
+        raise _WrongCollectionError
 
 
 def _add(folder: Path, collection: Collection, notes: Synced, rows: Sequence[Row]) -> Synced:
@@ -229,7 +241,7 @@ def _add(folder: Path, collection: Collection, notes: Synced, rows: Sequence[Row
         count = notes.count + len(batch)
         if collection.count() != count:
             raise _WrongCollectionError
-        notes = replace(notes, sequence=batch[-1].sequence, probe=batch[-1].id, count=count, adding=0)
+        notes = replace(notes, sequence=batch[-1].sequence, count=count, adding=0)
         _write_notes(folder, notes)
     return notes
 
