@@ -42,7 +42,7 @@ def open_sandbox(
     repository: Path | None = None,
     network: bool = False,
 ) -> Sandbox:
-    """The sandbox of this name: "auto", "docker", "bubblewrap", "none", or an entry point of `acr_cli.sandboxes`.
+    """The sandbox of this name: "auto", "docker", "bubblewrap", "none", or an installed one's.
 
     auto takes Docker when an engine answers within two seconds, else bubblewrap.
     Raises: SandboxUnavailable (with what to install), ConfigurationError for a name that nobody offers."""
@@ -73,11 +73,10 @@ def _auto(request: Request) -> tuple[Sandbox, str]:
 
     try:
         return open_docker(request), "a Docker engine answers"
-    except EngineForbidden as error:
-        request.emit(Notice(level="warning", text=f"{error.message} Looking for bubblewrap instead."))
-        without = error
     except SandboxUnavailable as error:
         without = error
+    if isinstance(without, EngineForbidden):
+        request.emit(Notice(level="warning", text=f"{without.message} Looking for bubblewrap instead."))
     try:
         return open_bubblewrap(request), "no Docker engine answers"
     except SandboxUnavailable as error:

@@ -24,6 +24,7 @@ from acr_cli.sandbox.output import HeadAndTail
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
+    from docker.types import CancellableStream
 
 ROOT = "/acr"
 HOME = "/home/acr"
@@ -276,7 +277,7 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
     try:
         container.start()
     except docker.errors.APIError as error:
-        stream.close()
+        _hang_up(stream)
         if code := _cannot_execute(str(error.explanation or error)):
             return CommandResult(exit_code=code, output=str(error.explanation), seconds=0.0)
         raise
@@ -288,7 +289,7 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
             container.kill()
         container.wait(timeout=60)
     reader.join(_LAST_WORDS)
-    stream.close()
+    _hang_up(stream)
     container.reload()
     state = container.attrs["State"]
     if state.get("Error") and state["ExitCode"] in {125, 126, 127}:
@@ -327,6 +328,16 @@ def _wait(engine: Engine, container: Container, seconds: float) -> bool:
             # Both are how a time-out looks, and the first is also how a dead engine looks: it is asked.
             engine.client.ping()
     raise AssertionError("unreachable")
+
+
+def _hang_up(stream: CancellableStream[bytes]) -> None:
+    """End the stream, and its reader with it; and close the connection, which its own `close` leaves open."""
+    import docker.errors
+
+    with contextlib.suppress(docker.errors.DockerException, OSError):
+        stream.close()
+    with contextlib.suppress(OSError):
+        stream._response.close()  # type: ignore[attr-defined]  # noqa: SLF001  the only way
 
 
 def _read(stream: Iterable[bytes], output: HeadAndTail) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ class Docker:
         network: bool = False,
     ) -> None:
         self.engine = engine
+        # A sandbox has no end of its own: the connections are closed with it, or with the program.
+        weakref.finalize(self, engine.client.close)
         self.limits = limits
         self.network = network
         self.labels = Labels(run=run_id, home=hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:16])

@@ -87,7 +87,7 @@ def _below(
 
 
 def copy_tree(tree: Path, target: Path, *, only: Sequence[str] | None = None) -> None:
-    """Copy `entries(tree)` to the new folder `target`: bits, times, links kept; the owner may always write."""
+    """Copy `entries(tree)` to the new folder `target`: bits, times, links kept; its owner may write."""
     target.mkdir(parents=True)
     folders: list[tuple[Path, os.stat_result]] = []
     for path, relative, status in entries(tree, only=only):
@@ -205,11 +205,12 @@ def read_beneath(root: Path, parts: Sequence[str]) -> bytes | None:
         return None
     finally:
         os.close(folder)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_READ:
+        os.close(handle)
+        return None
     with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_READ:
-            return None
-        return file.read()
+        return file.read(LARGEST_READ)
 
 
 # --- archives ---------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Only the time limit binds for certain; memory (of all processes together) and the number of processes are
 watched, and a command over them killed. The network, the disk and everything that the user may read are open
 to it; variables that are not needed to find programs (keys, tokens) are not handed on. A process that left
-its group and whose parent has ended cannot be found again, and survives.
+its group and whose parent has ended cannot be found again, and survives; and when acr itself is killed by
+force, what it was running goes on.
 """
 
 from __future__ import annotations
