@@ -4,8 +4,8 @@ It is built from the journal and can be thrown away at any time. Several writers
 index, even with a lock around each write while their clients live on; so each settling, under one lock, opens
 the collection, checks it (its count and a few probe queries), adds what is missing, deletes what was evicted,
 and closes it. What is wrong in any way is deleted and built anew, a limited number of outcomes at a time, so
-that nobody waits long. A damaged index can hang or kill the process that reads it: settling therefore runs in a
-child process (`python -m acr_cli.memory`), whose crash or silence is treated as damage.
+that nobody waits long. A damaged index can hang or kill the process that reads it: settling therefore runs in
+a child process (`python -m acr_cli.memory`), whose crash or silence is treated as damage.
 """
 
 from __future__ import annotations
