@@ -175,7 +175,7 @@ class Screen:
         if attempt.tried:
             spent.append(f"{number(attempt.tried)} tried")
         if attempt.void:
-            what = one_line(attempt.void)
+            what = "came to nothing"  # the verdict says why
         elif attempt.files:
             what = f"{changed_lines(attempt.patch)} in {listed(attempt.files)}"
         else:
@@ -234,8 +234,11 @@ def evidence_line(evidence: Evidence) -> str:
     """What was executed and what it showed, in one line. Pure."""
     parts = []
     targets = len(evidence.fixed) + len(evidence.unfixed)
+    if targets == 1:
+        parts.append(f"the failing test {'now passes' if evidence.fixed else 'still fails'}")
+    elif targets:
+        parts.append(f"{len(evidence.fixed)} of {targets} failing tests now pass")
     if targets:
-        parts.append(f"{len(evidence.fixed)} of {count(targets, 'failing test')} now pass")
         parts.append(f"broke {listed(evidence.broken)}" if evidence.broken else "nothing broke")
     elif evidence.broken:
         parts.append(f"broke {listed(evidence.broken)}")
@@ -311,6 +314,7 @@ def receipt_lines(result: RunResult) -> list[tuple[str, str]]:
         lines.append(("evidence", evidence_line(result.evidence)))
     if result.run:
         then = "`acr undo` reverses it" if result.applied else ""
-        then = f"`acr apply {result.run}` applies it" if result.patch and not result.applied else then
+        if result.patch and not result.applied and not result.hint:
+            then = f"`acr apply {result.run}` applies it"
         lines.append(("run", f"{result.run}{': ' if then else ''}{then}"))
     return lines

@@ -50,7 +50,7 @@ def show_choice(
     """The choice and its reason; with `explain` all that led to it."""
     from rich.text import Text
 
-    from acr_cli.cli.table import say, show_table
+    from acr_cli.cli.table import heading, say, show_table
     from acr_cli.cli.terminal import one_line
 
     forecast = choice.forecast(choice.candidate)
@@ -82,7 +82,7 @@ def show_choice(
     )
     _show_notes(console, ranked)
     if choice.neighbours:
-        say(console, "\nnearest past outcomes", "bold")
+        heading(console, "nearest past outcomes")
         show_table(
             console,
             [">similarity", "model", "outcome", ">cost", "task"],
@@ -98,14 +98,15 @@ def show_choice(
             ],
         )
     if choice.ladder:
-        say(console, "\nif it fails, in this order", "bold")
+        heading(console, "if it fails, in this order")
         show_table(
             console,
             ["model", ">success so far", ">cost so far"],
             [[r.candidate, percent(r.p_cumulative), usd(r.cost_cumulative_usd)] for r in choice.ladder],
         )
     if left_out := [c.id for c in candidates if choice.forecast(c.id) is None]:
-        say(console, f"\nnot eligible here: {', '.join(left_out)}", "dim")
+        say(console)
+        say(console, f"not eligible here: {', '.join(left_out)}", "dim")
 
 
 def _row(each: Forecast, voters: Sequence[str]) -> list[str]:

@@ -35,3 +35,9 @@ def say(console: Console, text: str = "", style: str = "") -> None:
     from rich.text import Text
 
     console.print(Text(one_line(text, 2000), style), soft_wrap=True)
+
+
+def heading(console: Console, text: str) -> None:
+    """A blank line and a heading."""
+    say(console)
+    say(console, text, "bold")

@@ -47,10 +47,14 @@ def console(stream: IO[str], *, no_color: bool = False) -> Console:
     """A console on a stream that interprets nothing in what it prints."""
     from rich.console import Console
 
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704  called where it is handled: who reads decides what it means, not rich
+
     tint = colored(stream, no_color=no_color)
     terminal = stream.isatty()
     known = os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
-    return Console(
+    return Plain(
         file=stream,
         force_terminal=terminal or tint,
         color_system=("truecolor" if known else "256") if tint else None,

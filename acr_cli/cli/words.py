@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def usd(amount: float | None) -> str:
-    """Two digits that count: "$0", "$0.0042", "$0.21", "$12.30"; "unpriced" for None."""
+    """At most two digits that count: "$0", "$0.0042", "$0.21", "$12.30"; "unpriced" for None."""
     if amount is None:
         return "unpriced"
     if amount <= 0:
@@ -18,7 +18,8 @@ def usd(amount: float | None) -> str:
     digits = 2
     while round(amount, digits) == 0 or amount < 10 ** (1 - digits):
         digits += 1
-    return f"${amount:.{digits}f}"
+    whole, _, cents = f"{amount:.{digits}f}".partition(".")
+    return f"${whole}.{cents[:2]}{cents[2:].rstrip('0')}"
 
 
 def seconds(amount: float) -> str:
