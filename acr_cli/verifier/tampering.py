@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import PurePosixPath
@@ -16,6 +17,9 @@ _FILES_OF = {
     "npm": ("package.json",),
 }
 """Files that decide what a command runs."""
+_INTERPRETERS = frozenset(
+    ["sh", "bash", "dash", "zsh", "fish", "python", "python3", "node", "ruby", "php", "perl", "deno", "bun"]
+)
 
 
 def undo(tree: Tree, since: str, protected: Callable[[str], bool], *, new_tests: bool) -> tuple[str, ...]:
@@ -49,12 +53,28 @@ def is_test(path: str) -> bool:
 
 
 def of_command(command: str) -> frozenset[str]:
-    """The files that a test command consists of: scripts that it names, the Makefile of `make`. Pure."""
+    """The files that a test command consists of: the script that it runs, the Makefile of `make`. Pure.
+
+    A script in a programming language is taken for the code under test, unless its name speaks of tests."""
+    found: set[str] = set()
+    for part in re.split(r"&&|\|\||[;|\n]", command):
+        words = _words(part)
+        if words and words[0] in _FILES_OF:
+            found |= set(_FILES_OF[words[0]])
+        if words and PurePosixPath(words[0]).name in _INTERPRETERS:
+            words = [word for word in words[1:] if not word.startswith("-")]
+        if words and "::" not in words[0]:
+            script = PurePosixPath(words[0])
+            if script.suffix in ("", ".sh", ".bash") or re.search("test|check|spec", script.stem):
+                found.add(script.as_posix())
+    return frozenset(found)
+
+
+def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    found = {word.removeprefix("./") for word in words if "::" not in word and not word.startswith("-")}
-    for word in words:
-        found |= set(_FILES_OF.get(word, ()))
-    return frozenset(found)
+    while words and re.match(r"[A-Za-z_]\w*=", words[0]):
+        words.pop(0)
+    return words
