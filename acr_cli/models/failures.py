@@ -99,6 +99,7 @@ def _first_line(error: Exception, key: str | None) -> str:
         if lines
         else ""
     )
+    text = text.partition(" Original exception:")[0]
     if key:
         text = text.replace(key, "***")
     text = text or type(error).__name__

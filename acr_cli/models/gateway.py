@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -259,23 +260,30 @@ def _context_size(candidate: Candidate, need: int) -> int:
 def _chunks(wire: Mapping[str, Any], request: _Request) -> Iterator[Any]:
     """The pieces of one streamed reply. Raises: ProviderError."""
     litellm = _litellm()
-    try:
+
+    def start() -> Iterator[Any]:
         with no_redirects():
-            stream = litellm.completion(
-                **wire, stream=True, stream_options={"include_usage": True}, max_retries=0, num_retries=0
-            )
+            return iter(litellm.completion(**wire, **_PLAINLY))
+
+    pieces = _foreign(start, request)
+    while (piece := _foreign(lambda: next(pieces, None), request)) is not None:
+        yield piece
+
+
+_PLAINLY = {"stream": True, "stream_options": {"include_usage": True}, "max_retries": 0, "num_retries": 0}
+
+
+def _foreign(act: Callable[[], Any], request: _Request) -> Any:
+    """Let foreign code act: its errors become ours, and its warnings about itself are nobody's news.
+
+    Raises: ProviderError."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return act()
     # litellm wraps dozens of clients and lets through whatever they raise.
     except Exception as error:
         raise ours(error, request.candidate, key=request.key) from error
-    pieces = iter(stream)
-    while True:
-        try:
-            piece = next(pieces)
-        except StopIteration:
-            return
-        except Exception as error:
-            raise ours(error, request.candidate, key=request.key) from error
-        yield piece
 
 
 def warm() -> None:

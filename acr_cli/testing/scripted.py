@@ -39,8 +39,8 @@ Line = str | ToolCall | Sequence[ToolCall] | Reply | Exception | Sleep
 class ScriptedModel:
     """A `Gateway` that says its script's lines in order, or what a function makes of each call.
 
-    Every call is recorded in `calls` and checked as a provider would check it. `cost` in USD and `usage` are those of
-    a line that does not bring its own. A call beyond the script is an AssertionError.
+    Every call is recorded in `calls` and checked as a provider would check it. `cost` in USD and `usage` are
+    those of a line that does not bring its own. A call beyond the script is an AssertionError.
     """
 
     def __init__(
