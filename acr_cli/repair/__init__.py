@@ -1,0 +1,1 @@
+"""`builtin/repair`: search-based repair of failing tests without any language model."""

@@ -1,0 +1,34 @@
+"""Entry: `run.py survey|search REQUEST RESULT`, both files JSON."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import traceback
+
+from .children import adopt_orphans  # noqa: TID252 - see the package's docstring
+from .search import Search  # noqa: TID252
+from .survey import Survey  # noqa: TID252
+
+
+def main(argv: list[str]) -> int:
+    mode, request_file, result_file = argv
+    with open(request_file, encoding="utf-8") as source:
+        request = json.load(source)
+    sys.path[:] = [entry for entry in sys.path if entry != request["scratch"]]
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    adopt_orphans()
+    if (request.get("runner") or "pytest") == "pytest" and importlib.util.find_spec("pytest"):
+        import pytest  # noqa: F401 - once here, so that no child has to
+    if mode == "survey":
+        try:
+            report = Survey(request).report()
+        except Exception:  # noqa: BLE001 - the host cannot see this process; it reads the report
+            report = {"error": traceback.format_exc()[-2000:]}
+        with open(result_file, "w", encoding="utf-8") as target:
+            json.dump(report, target)
+    else:
+        Search(request, result_file).run()
+    return 0

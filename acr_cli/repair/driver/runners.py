@@ -1,0 +1,353 @@
+"""Test runners behind one function: run some tests in this process and report each as it ends."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import sys
+import threading
+import time
+import unittest
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Set
+
+from .children import Message, exception_facts, peak_memory  # noqa: TID252 - see the package's docstring
+from .trace import Tracer  # noqa: TID252
+
+Send = Callable[[Message], None]
+
+
+class Job:
+    """What to run and how: `wanted` ids (None: all but `unwanted`), traced or not, in full or to the first failure.
+
+    `arguments` go to pytest; `first` is a file whose tests go first.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        wanted: Optional[List[str]],
+        arguments: List[str],
+        unwanted: FrozenSet[str] = frozenset(),
+        trace: Optional[FrozenSet[str]] = None,
+        stop: bool = False,
+        first: FrozenSet[str] = frozenset(),
+        each: float = 0.0,
+        discover: Optional[Dict[str, str]] = None,
+        origin: str = "",
+        bytecode: bool = False,
+    ) -> None:
+        self.root = root
+        self.origin = origin or root  # the session's folder, of which `root` may be a copy
+        self.bytecode = bytecode  # whether compiled modules are kept: only while nothing is mutated
+        self.wanted = wanted
+        self.unwanted = unwanted
+        self.arguments = arguments
+        self.tracer = None if trace is None else Tracer(root, trace)
+        self.stop = stop
+        self.first = first
+        self.each = each  # seconds that one traced test may take; 0: no limit
+        self.discover = discover or {}
+        self.collect_only = False
+        self.quick_end = False
+
+
+class Reporter:
+    """Sends one message a test, with its lines when the job is traced, and one about a test that hangs."""
+
+    def __init__(self, job: Job, send: Send) -> None:
+        self.job = job
+        self.send = send
+        self.current = ""
+        self.started = 0.0
+        self._lock = threading.Lock()
+
+    def begin(self, test: str) -> None:
+        self.current, self.started = test, time.monotonic()
+        if self.job.tracer is not None:
+            imported = self.job.tracer.take(whole=True)
+            if imported:
+                self.send({"imported": imported})
+            self.send({"begin": test})
+            self.job.tracer.start()
+
+    def end(self, outcome: str, facts: Optional[Message] = None) -> None:
+        with self._lock:
+            test, self.current = self.current, ""
+        message: Message = {"test": test, "outcome": outcome, "seconds": time.monotonic() - self.started}
+        if self.job.tracer is not None:
+            self.job.tracer.stop()
+            message["lines"] = self.job.tracer.take(whole=True)
+            message.update(facts or {})
+        self.send(message)
+        if self.job.tracer is not None:
+            self.job.tracer.start()  # what is imported between tests counts as imported
+
+    def watch(self) -> None:
+        """From a thread: when a test takes too long, say where it is and end the process."""
+        main = threading.main_thread().ident
+        early: Dict[str, List[int]] = {}
+        halfway = ""
+        while True:
+            time.sleep(0.05)
+            with self._lock:
+                taken = time.monotonic() - self.started
+                if self.current and taken > self.job.each / 2 and halfway != self.current:
+                    # Lines that still run in the second half are those of the loop that does not end.
+                    early, halfway = self.job.tracer.take() if self.job.tracer is not None else {}, self.current
+                if self.current and taken > self.job.each:
+                    self._give_up(sys._current_frames().get(main or 0), early)
+
+    def _give_up(self, frame: Any, early: Dict[str, List[int]]) -> None:
+        root = os.path.join(os.path.realpath(self.job.root), "")
+        frames = []
+        while frame is not None:
+            path = os.path.realpath(frame.f_code.co_filename)
+            if path.startswith(root):
+                frames.append([path[len(root) :], frame.f_lineno])
+            frame = frame.f_back
+        late = self.job.tracer.take() if self.job.tracer is not None else {}
+        lines = {path: sorted({*early.get(path, ()), *late.get(path, ())}) for path in {**early, **late}}
+        self.send(
+            {
+                "test": self.current,
+                "outcome": "hung",
+                "seconds": time.monotonic() - self.started,
+                "lines": lines,
+                "late": late,
+                "frames": frames[::-1][-60:],
+                "exception": "",
+                "message": "",
+            }
+        )
+        self.summary()
+        self.send({"end": True})
+        os._exit(0)
+
+    def summary(self) -> None:
+        """After all tests: memory taken, types seen, modules loaded and where they come from."""
+        self.send({"peak": peak_memory()})
+        if self.job.tracer is None:
+            return
+        self.job.tracer.stop()
+        imported = self.job.tracer.take(whole=True)
+        if imported:
+            self.send({"imported": imported})
+        types = {place: {n: sorted(t) for n, t in names.items()} for place, names in self.job.tracer.types.items()}
+        modules = {name: getattr(module, "__file__", None) or "" for name, module in list(sys.modules.items())}
+        self.send({"types": types, "modules": modules})
+
+
+def has_pytest() -> bool:
+    return importlib.util.find_spec("pytest") is not None
+
+
+def run(job: Job, send: Send, runner: str) -> None:
+    """Run the job's tests here; the process is good for nothing else afterwards."""
+    _look_only_in(job)
+    reporter = Reporter(job, send)
+    if job.tracer is not None and job.each > 0:
+        threading.Thread(target=reporter.watch, daemon=True).start()
+    if runner == "pytest":
+        _run_pytest(job, reporter)
+    else:
+        _run_unittest(job, reporter)
+    reporter.summary()
+
+
+def _look_only_in(job: Job) -> None:
+    """Let imports, here and in subprocesses, find the job's copy of the tree and no other."""
+
+    def moved(entries: List[str]) -> List[str]:
+        inside = os.path.join(job.origin, "")
+        places = [job.root + "/" + e[len(inside) :] if (e + "/").startswith(inside) else e for e in entries]
+        return [job.root] + [place for place in places if place]
+
+    sys.path[:] = moved(sys.path)
+    os.environ["PYTHONPATH"] = os.pathsep.join(moved(os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    sys.dont_write_bytecode = not job.bytecode
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+# --- pytest -----------------------------------------------------------------------------------------------
+
+
+class Plugin:
+    """Our eyes inside pytest."""
+
+    def __init__(self, job: Job, reporter: Reporter) -> None:
+        self.job = job
+        self.reporter = reporter
+        self.outcome = ""
+        self.facts: Optional[Message] = None
+        self.wanted: Optional[Set[str]] = None if job.wanted is None else set(job.wanted)
+
+    def pytest_collection_modifyitems(self, session: Any, config: Any, items: List[Any]) -> None:
+        keep, drop = [], []
+        for item in items:
+            test = item.nodeid
+            chosen = test not in self.job.unwanted and (
+                self.wanted is None or test in self.wanted or test.split("::")[0] in self.wanted
+            )
+            (keep if chosen else drop).append(item)
+        keep.sort(key=lambda item: item.nodeid.split("::")[0] not in self.job.first)
+        items[:] = keep
+        if drop:
+            config.hook.pytest_deselected(items=drop)
+        if self.job.tracer is not None:
+            self.reporter.send({"collected": [item.nodeid for item in items] + [item.nodeid for item in drop]})
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            message = str(report.longrepr)[-2000:] if self.job.tracer is not None else ""
+            self.reporter.send({"collect_error": report.nodeid, "message": message})
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        self.outcome, self.facts = "passed", None
+        self.reporter.begin(nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.outcome = "failed"
+        elif report.skipped and self.outcome == "passed":
+            self.outcome = "skipped"
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        self.reporter.end(self.outcome, self.facts)
+
+    def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
+        # All is told, and what pytest would still tidy up goes with the process.
+        if self.job.quick_end:
+            self.reporter.summary()
+            self.reporter.send({"end": True})
+            os._exit(0)
+
+    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
+        if self.job.tracer is not None and call.excinfo is not None:
+            self.job.tracer.stop()
+            self.facts = exception_facts(call.excinfo.value, self.job.root, call.excinfo.tb)
+            if report.when == "collect":
+                self.reporter.send(dict(self.facts, collect_error=report.nodeid))
+
+
+def warm_up(folder: str) -> None:
+    """Run one trivial test here, so that every fork finds pytest's plugins and caches ready."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "test_acr_warm_up.py"), "w") as target:
+        target.write("class TestWarmUp:\n    def test_nothing(self):\n        assert True\n")
+    job = Job(folder, None, ["-c", os.devnull, "-o", "addopts=", "--import-mode=importlib", folder])
+    reporter = Reporter(job, lambda message: None)
+    _run_pytest(job, reporter)
+    gc.collect()
+    gc.freeze()
+
+
+def _run_pytest(job: Job, reporter: Reporter) -> None:
+    import pytest
+
+    arguments = [
+        "--rootdir=%s" % job.root,
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:faulthandler",
+        "-q",
+        "--tb=no",
+        "--no-header",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+    ]
+    if importlib.util.find_spec("xdist") is not None:
+        arguments += ["-n0"]
+    if importlib.util.find_spec("pytest_cov") is not None:
+        arguments += ["--no-cov"]
+    arguments += ["--maxfail=1"] if job.stop else ["--maxfail=0"]
+    arguments += job.arguments
+    if job.wanted is not None:
+        arguments += sorted({test.split("::")[0] for test in job.wanted})
+    if job.tracer is not None:
+        job.tracer.start()
+    code = pytest.main(arguments, plugins=[Plugin(job, reporter)])
+    reporter.send({"exit": int(code)})
+
+
+# --- unittest ---------------------------------------------------------------------------------------------
+
+
+class Result(unittest.TestResult):
+    """Our eyes inside unittest."""
+
+    def __init__(self, job: Job, reporter: Reporter) -> None:
+        super().__init__()
+        self.job = job
+        self.reporter = reporter
+        self.outcome = "passed"
+        self.facts: Optional[Message] = None
+        self.failfast = job.stop
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        super().startTest(test)
+        self.outcome, self.facts = "passed", None
+        self.reporter.begin(test.id())
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        self.reporter.end(self.outcome, self.facts)
+        super().stopTest(test)
+
+    def _note(self, error: Any) -> None:
+        self.outcome = "failed"
+        if self.job.tracer is not None and self.facts is None:
+            self.facts = exception_facts(error[1], self.job.root, error[2])
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:
+        super().addError(test, err)
+        self._note(err)
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
+        super().addFailure(test, err)
+        self._note(err)
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._note(err)
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        super().addSkip(test, reason)
+        self.outcome = "skipped"
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        super().addUnexpectedSuccess(test)
+        self.outcome = "failed"
+
+
+def _run_unittest(job: Job, reporter: Reporter) -> None:
+    start = os.path.join(job.root, job.discover.get("start", "."))
+    top = job.discover.get("top")
+    sys.path.insert(0, os.path.join(job.root, top) if top else start)
+    loader = unittest.TestLoader()
+    if job.tracer is not None:
+        job.tracer.start()
+    if job.wanted is None:
+        suite = loader.discover(
+            start, job.discover.get("pattern", "test*.py"), os.path.join(job.root, top) if top else None
+        )
+    else:
+        suite = loader.loadTestsFromNames([test for test in job.wanted if not test.startswith("unittest.")])
+    tests = [test for test in _flat(suite) if test.id() not in job.unwanted]
+    if job.tracer is not None:
+        reporter.send({"collected": [test.id() for test in tests]})
+    if job.collect_only:
+        return
+    result = Result(job, reporter)
+    unittest.TestSuite(tests).run(result)
+    reporter.send({"exit": 0 if result.wasSuccessful() else 1})
+
+
+def _flat(suite: Any) -> List[unittest.TestCase]:
+    tests: List[unittest.TestCase] = []
+    for entry in suite:
+        tests.extend(_flat(entry) if isinstance(entry, unittest.TestSuite) else [entry])
+    return tests

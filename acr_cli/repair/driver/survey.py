@@ -1,0 +1,181 @@
+"""The survey: which tests there are, which lines each runs, how the targets fail, how long it all takes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from typing import Any, Dict, FrozenSet, List, Optional
+
+from .children import Child, Message, finish, reap_strays, spawn  # noqa: TID252 - see the package's docstring
+from .runners import Job, has_pytest, run  # noqa: TID252
+from .slots import copies  # noqa: TID252
+
+MAX_HANGS = 3  # tests of one pass that may hang before the pass is given up
+
+
+class Survey:
+    """One survey of a session's folder; `report` is what the host reads."""
+
+    def __init__(self, request: Dict[str, Any]) -> None:
+        self.request = request
+        self.workdir = os.path.realpath(request["workdir"])
+        self.runner = request.get("runner") or ("pytest" if has_pytest() else "unittest")
+        self.deadline = time.monotonic() + float(request["limit"])
+        self.each = float(request["each"])
+        self.skip: FrozenSet[str] = frozenset(request.get("tests", ()))
+        self.imported: Dict[str, List[int]] = {}
+        self.types: Dict[str, Dict[str, List[str]]] = {}
+        self.modules: Dict[str, str] = {}
+        self.errors: List[Message] = []
+        self.peak = 0
+
+    def report(self) -> Dict[str, Any]:
+        folders = copies(self.workdir, self.request["scratch"], int(self.request["workers"]))
+        collected = self._collect(folders[-1])
+        if len(folders) > 1 and self._leaks(folders[-1]):
+            folders = folders[:1]
+        targets = match(self.request["targets"], collected, self.errors)
+        preload(self.modules, self.workdir, self.request["scratch"])
+        ids = sorted({own for own in targets.values() if own})
+        failing = self._traced(ids, frozenset(), self.deadline)
+        hung = {test for test, seen in failing.items() if seen["outcome"] == "hung"}
+        # A test that fails although it was not named so (and the like) is no target.
+        plain = [test for test in ids if test not in hung]
+        seconds = self._plain(folders, plain) if plain else 0.0
+        others = self._traced(None, frozenset(ids), self.deadline)
+        if not plain:
+            seconds = self._plain(folders, [test for test, seen in others.items() if seen["outcome"] == "passed"][:3])
+        return {
+            "runner": self.runner,
+            "folders": folders,
+            "targets": targets,
+            "failing": failing,
+            "others": others,
+            "collected": len(collected),
+            "imported": self.imported,
+            "types": self.types,
+            "errors": self.errors,
+            "modules": sorted(name for name in self.modules if not name.startswith("acr_repair")),
+            "seconds": seconds,
+            "peak": self.peak,
+        }
+
+    def _job(self, root: str, wanted: Optional[List[str]], **more: Any) -> Job:
+        arguments = list(self.request.get("arguments", ()))
+        if wanted is None:
+            arguments += self.request.get("paths", ())
+        more.setdefault("arguments", arguments)
+        return Job(root, wanted, origin=self.workdir, bytecode=True, discover=self.request.get("discover"), **more)
+
+    def _run(self, job: Job, until: float) -> Child:
+        """Run one job to its end or its time; learn what every job can teach."""
+        seconds = max(0.5, until - time.monotonic())
+        child = spawn(lambda send: run(job, send, self.runner), job.root, seconds, 0)
+        for message in finish(child):
+            self.peak = max(self.peak, message.get("peak", 0))
+            if "collect_error" in message:
+                self.errors.append(message)
+            for path, lines in message.get("imported", {}).items():
+                self.imported[path] = sorted(set(self.imported.get(path, ())) | set(lines))
+            for place, names in message.get("types", {}).items():
+                known = self.types.setdefault(place, {})
+                for name, kinds in names.items():
+                    known[name] = sorted(set(known.get(name, ())) | set(kinds))
+            self.modules.update(message.get("modules", {}))
+        reap_strays([])
+        return child
+
+    def _collect(self, folder: str) -> List[str]:
+        arguments = list(self.request.get("arguments", ())) + list(self.request.get("paths", ()))
+        if self.runner == "pytest":
+            job = self._job(folder, None, trace=self.skip, arguments=[*arguments, "--collect-only"])
+        else:
+            job = self._job(folder, [], trace=self.skip)
+            job.wanted, job.collect_only = None, True
+        child = self._run(job, self.deadline)
+        found: List[str] = []
+        for message in child.messages:
+            found += message.get("collected", ())
+        if self.runner == "pytest" and not found and self._exit(child) == 4:
+            # Options in the repository's configuration that do not go with ours.
+            if "addopts=" not in self.request.setdefault("arguments", []):
+                self.request["arguments"] += ["-o", "addopts="]
+                return self._collect(folder)
+        return found
+
+    @staticmethod
+    def _exit(child: Child) -> Optional[int]:
+        return next((message["exit"] for message in child.messages if "exit" in message), None)
+
+    def _leaks(self, folder: str) -> bool:
+        """Whether tests in a copy import from the session's folder: then a copy shows nothing."""
+        inside, copy = os.path.join(self.workdir, ""), os.path.join(os.path.realpath(folder), "")
+        files = [os.path.realpath(path) for path in self.modules.values() if path]
+        return any(path.startswith(inside) and not path.startswith(copy) for path in files)
+
+    def _traced(
+        self, wanted: Optional[List[str]], unwanted: FrozenSet[str], until: float
+    ) -> Dict[str, Message]:
+        """Results with lines by test id; a test that hangs is noted, and the rest goes on without it."""
+        results: Dict[str, Message] = {}
+        first = frozenset(test.split("::")[0] for test in unwanted)
+        for _ in range(MAX_HANGS):
+            left = None if wanted is None else [test for test in wanted if test not in results]
+            if left == [] or time.monotonic() > until:
+                break
+            job = self._job(
+                self.workdir, left, unwanted=unwanted | set(results), trace=self.skip, each=self.each, first=first
+            )
+            child = self._run(job, until)
+            begun = ""
+            for message in child.messages:
+                begun = message.get("begin", begun)
+                if "test" in message:
+                    results[message["test"]] = message
+            if child.timed_out and begun and begun not in results and wanted is not None:
+                results[begun] = {"test": begun, "outcome": "hung", "seconds": self.each, "lines": {}}
+            elif not any(message.get("outcome") == "hung" for message in child.messages):
+                break
+        return results
+
+    def _plain(self, folders: List[str], wanted: List[str]) -> float:
+        """Seconds that the targets take untraced; leaves compiled modules behind in every folder."""
+        seconds = 0.0
+        for folder in folders if wanted else ():
+            for _ in range(2):
+                started = time.monotonic()
+                self._run(self._job(folder, wanted), time.monotonic() + max(10.0, 4 * self.each))
+                seconds = time.monotonic() - started
+        return seconds
+
+
+def match(wanted: List[str], collected: List[str], errors: List[Message]) -> Dict[str, str]:
+    """Our id for each id that the host knows: equal, else equal but for separators, else a common end; "" if none."""
+    own = {test: test for test in collected}
+    own.update({error["collect_error"]: error["collect_error"] for error in errors})
+    loose = {_loose(test): test for test in own}
+    found: Dict[str, str] = {}
+    for test in wanted:
+        key = _loose(test)
+        ends = [loose[k] for k in loose if k.endswith("." + key) or key.endswith("." + k)]
+        found[test] = own.get(test) or loose.get(key) or (ends[0] if len(ends) == 1 else "")
+    return found
+
+
+def _loose(test: str) -> str:
+    head, bracket, rest = test.partition("[")
+    return head.replace(".py::", ".").replace("::", ".").replace("/", ".") + bracket + rest
+
+
+def preload(modules: Any, workdir: str, scratch: str) -> None:
+    """Import here, once, what the tests import from outside the tree, so that every child has it already."""
+    places = modules if isinstance(modules, dict) else dict.fromkeys(modules, "")
+    inside = (os.path.join(workdir, ""), os.path.join(scratch, ""))
+    for name, path in places.items():
+        if os.path.realpath(path).startswith(inside) or name in ("__main__", "conftest"):
+            continue
+        try:
+            importlib.import_module(name)
+        except BaseException:  # noqa: BLE001, S112 - foreign code; what cannot be imported is imported by the child
+            continue

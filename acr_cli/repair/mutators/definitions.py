@@ -1,0 +1,207 @@
+"""Definitions and exceptions: default values, decorators, base initialisers, handlers, raised types, late binding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from acr_cli.repair.hints import Hints
+from acr_cli.repair.mutation import Proposal, replace
+from acr_cli.repair.mutators.conditions import _is_docstring
+from acr_cli.repair.source import Source, walk
+
+
+def default(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A mutable default made afresh at each call; a default added or changed."""
+    t = source.table
+    if node.type in t.default_parameters:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        function = source.enclosing(node, t.functions)
+        if name is None or value is None or function is None:
+            return
+        body = function.child_by_field_name("body")
+        text = source.of(value)
+        fresh = t.mutable_literals.get(text)
+        if fresh is None and value.type in ("list", "dictionary", "set", "call"):
+            fresh = text
+        if fresh is not None and body is not None and body.named_children:
+            first = next((s for s in body.named_children if not _is_docstring(source, s)), body.named_children[0])
+            test = t.is_none.format(x=source.of(name))
+            action = f"{source.of(name)} = {fresh}"
+            made = t.guard.format(indent=source.indent_of(first), unit=source.unit, condition=test, action=action)
+            between = source.text[value.end_byte : first.start_byte].decode()
+            yield Proposal(start=value.start_byte, end=first.start_byte, text=t.none + between + made, weight=1.0)
+        for other in ("None", "0", "1", "True", "False", '""', "[]"):
+            if other != text:
+                yield replace(value, other, 0.2)
+    elif node.type == "parameters":
+        for child in node.named_children[::-1]:
+            if child.type in t.identifiers and source.of(child) not in (t.receiver, "cls"):
+                for other in ("None", "0", "True", "False", "[]", '""'):
+                    yield replace(child, f"{source.of(child)}={other}", 0.3 if source.of(child) in hints.names else 0.1)
+                return
+
+
+def decorator(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A decorator added to or taken from a method."""
+    t = source.table
+    if node.type in t.decorated:
+        for child in node.named_children:
+            if child.type in t.decorators:
+                end = source.text.find(b"\n", child.end_byte) + 1
+                start = child.start_byte
+                rest = source.text[end : end + 200]
+                indent = len(rest) - len(rest.lstrip(b" \t"))
+                yield Proposal(start=start, end=end + indent, text="", weight=0.4)
+                for other in ("@property", "@staticmethod", "@classmethod"):
+                    if source.of(child) != other:
+                        yield replace(child, other, 0.2)
+    elif node.type in t.functions and (node.parent is None or node.parent.type not in t.decorated):
+        owner = source.enclosing(node, t.classes | t.functions)
+        if owner is None or owner.type not in t.classes:
+            return
+        names = source.parameters_of(node)
+        usual = {"@property": 0.7 if names == (t.receiver,) else 0.1}
+        usual["@staticmethod"] = 0.7 if t.receiver not in names and "cls" not in names else 0.2
+        usual["@classmethod"] = 0.9 if names[:1] == ("cls",) else 0.1
+        for text, weight in usual.items():
+            start = node.start_byte
+            yield Proposal(start=start, end=start, text=f"{text}\n{source.indent_of(node)}", weight=weight)
+
+
+def base_call(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A missing call of the base class's method at the start of an overriding one."""
+    t = source.table
+    if node.type not in t.functions or not t.super_call:
+        return
+    owner = source.enclosing(node, t.classes | t.functions)
+    body, name = node.child_by_field_name("body"), node.child_by_field_name("name")
+    if owner is None or owner.type not in t.classes or body is None or name is None or not body.named_children:
+        return
+    if owner.child_by_field_name("superclasses") is None or "super()" in source.of(body):
+        return
+    first = next((s for s in body.named_children if not _is_docstring(source, s)), body.named_children[0])
+    parameters = [p for p in source.parameters_of(node) if p != t.receiver]
+    given = [", ".join(parameters[:count]) for count in range(len(parameters), -1, -1)]
+    given += [p for p in parameters[1:]]
+    for arguments in dict.fromkeys(given):
+        call = t.super_call.format(arguments=arguments).replace("__init__", source.of(name))
+        text = f"{call}\n{source.indent_of(first)}"
+        weight = 0.9 if source.of(name) == "__init__" else 0.4
+        yield Proposal(
+            start=first.start_byte, end=first.start_byte, text=text, weight=weight, line=first.start_point.row + 1
+        )
+
+
+def capture(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A loop variable bound early in a lambda or inner function."""
+    t = source.table
+    loop = source.enclosing(node, t.loops | t.comprehensions)
+    if loop is None:
+        return
+    targets: list[str] = []
+    for part in walk(loop):
+        if part.type in t.loops | {"for_in_clause"} and (left := part.child_by_field_name("left")) is not None:
+            targets += [source.of(n) for n in walk(left) if n.type in t.identifiers]
+    if node.type == "lambda":
+        parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
+        for name in dict.fromkeys(targets):
+            if body is not None and any(source.of(n) == name for n in walk(body) if n.type in t.identifiers):
+                given = f"{source.of(parameters)}, " if parameters is not None else ""
+                yield replace(node, f"lambda {given}{name}={name}: {source.of(body)}", 1.0)
+    elif node.type in t.functions:
+        parameters = node.child_by_field_name("parameters")
+        for name in dict.fromkeys(targets):
+            if parameters is not None and any(source.of(n) == name for n in walk(node) if n.type in t.identifiers):
+                given = source.of(parameters)[1:-1].strip()
+                yield replace(parameters, f"({given}{', ' if given else ''}{name}={name})", 1.0)
+
+
+def exception(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """Another exception type caught or raised: the one that came, the one that was waited for, usual ones."""
+    t = source.table
+    if node.type in t.handlers:
+        value = node.child_by_field_name("value")
+        caught = next((c for c in node.named_children if c.type not in t.blocks), None) if value is None else value
+        came = sorted((hints.exceptions | hints.not_raised) - {"Exception"})
+        if caught is None:
+            return
+        if caught.type == "as_pattern" and caught.named_children:
+            caught = caught.named_children[0]
+        old = source.of(caught)
+        inside = old[1:-1] if caught.type == "tuple" else old
+        for other in came:
+            if other not in old:
+                yield replace(caught, other, 1.0)
+                yield replace(caught, f"({inside}, {other})", 1.0)
+        for other in t.exception_types:
+            if other != old:
+                yield replace(caught, other, 0.25)
+                if other not in old and other != "Exception":
+                    yield replace(caught, f"({inside}, {other})", 0.15)
+    elif node.type in t.raises and node.named_children:
+        raised = node.named_children[0]
+        callee = raised.child_by_field_name("function") if raised.type in t.calls else raised
+        if callee is None or callee.type not in t.identifiers:
+            return
+        own = [name for name in source.callables if name.endswith(("Error", "Exception"))]
+        for other in (*sorted(hints.not_raised), *own):
+            if other != source.of(callee):
+                yield replace(callee, other, 1.0)
+        for other in t.exception_types[:14]:
+            if other != source.of(callee):
+                yield replace(callee, other, 0.25)
+
+
+def raising(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """An exception raised instead of a value returned or an error swallowed."""
+    t = source.table
+    if not hints.not_raised or node.type not in t.returns | t.jumps | t.expression_statements:
+        return
+    if _is_docstring(source, node) or source.function_of(node) is None:
+        return
+    for wanted in sorted(hints.not_raised):
+        yield replace(node, f'raise {wanted}("invalid value")', 0.8)
+    if source.enclosing(node, t.handlers) is not None:
+        yield replace(node, "raise", 1.0)
+        text = f"\n{source.indent_of(node)}raise"
+        yield Proposal(start=node.end_byte, end=node.end_byte, text=text, weight=0.8)
+
+
+def annotate(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """`self.` state that a class shares moved into each instance: a mutable class attribute set in the initialiser."""
+    t = source.table
+    if node.type not in t.classes:
+        return
+    body = node.child_by_field_name("body")
+    if body is None:
+        return
+    shared = []
+    initialiser = None
+    for child in body.named_children:
+        if child.type in t.expression_statements and child.named_children:
+            made = child.named_children[0]
+            right = made.child_by_field_name("right")
+            left = made.child_by_field_name("left")
+            if right is not None and left is not None and right.type in ("list", "dictionary", "set", "call"):
+                shared.append((source.of(left), source.of(right)))
+        name = child.child_by_field_name("name") if child.type in t.functions else None
+        if name is not None and source.of(name) == "__init__":
+            initialiser = child.child_by_field_name("body")
+    for name_text, value in shared:
+        if initialiser is not None and initialiser.named_children:
+            first = next((s for s in initialiser.named_children if not _is_docstring(source, s)), None)
+            if first is not None:
+                text = f"{t.receiver}.{name_text} = {value}\n{source.indent_of(first)}"
+                start = first.start_byte
+                yield Proposal(start=start, end=start, text=text, weight=0.8, line=first.start_point.row + 1)
+        else:
+            methods = [c for c in body.named_children if c.type in t.functions | t.decorated]
+            if methods:
+                indent = source.indent_of(methods[0])
+                text = (
+                    f"def __init__({t.receiver}):\n{indent}{source.unit}{t.receiver}.{name_text} = {value}\n\n{indent}"
+                )
+                start = methods[0].start_byte
+                yield Proposal(start=start, end=start, text=text, weight=0.6)

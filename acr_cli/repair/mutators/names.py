@@ -1,0 +1,239 @@
+"""Names: another variable, attribute, method or function; a missing receiver, import or declaration."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from tree_sitter import Node
+
+from acr_cli.repair.hints import Hints
+from acr_cli.repair.mutation import Proposal, replace
+from acr_cli.repair.source import Source
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two names are, in [0, 1]."""
+    return difflib.SequenceMatcher(None, one.lower(), other.lower(), autojunk=False).ratio()
+
+
+def variable(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A variable for another one in scope: of the same type first, then by nearness and likeness."""
+    t = source.table
+    if node.type not in t.identifiers or not source.is_value(node):
+        return
+    name = source.of(node)
+    types = source.types_at(node)
+    own = types.get(name, frozenset())
+    function = source.function_of(node)
+    near = set(source.bound_by_function.get(function.start_byte, ())) if function is not None else set()
+    near |= set(source.parameters_of(function)) if function is not None else set()
+    for place, other in enumerate(source.variables_at(node)):
+        if other in (name, "_") or other in (t.receiver, "cls"):
+            continue
+        weight = 0.8 if other in near else 0.35
+        weight *= _agreement(own, types.get(other, frozenset()))
+        weight *= 0.7 + 0.6 * likeness(name, other)
+        yield replace(node, other, min(1.0, weight) * 0.97**place)
+    for place, other in enumerate(source.members.get(t.receiver, ())):
+        if t.receiver in types:
+            weight = 0.3 * _agreement(own, types.get(f"{t.receiver}.{other}", frozenset()))
+            yield replace(node, f"{t.receiver}.{other}", weight * (1.8 if other == name else 1.0) * 0.97**place)
+
+
+def _agreement(one: frozenset[str], other: frozenset[str]) -> float:
+    if not one or not other:
+        return 0.6
+    return 1.0 if one & other else 0.25
+
+
+def attribute(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """An attribute for another one, or another object's attribute of the same name."""
+    t = source.table
+    if node.type not in t.attributes or source.is_callee(node):
+        return
+    owner, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+    if owner is None or name is None:
+        return
+    text = source.of(name)
+    types = source.types_at(node)
+    own = types.get(source.of(node), frozenset())
+    seen = dict.fromkeys(source.members.get(source.of(owner), ()), 0.8)
+    seen.update({n.partition(".")[2]: 0.8 for n in types if n.startswith(f"{source.of(owner)}.")})
+    for other in source.all_members:
+        seen.setdefault(other, 0.3)
+    for other in source.methods:
+        seen.setdefault(other, 0.15)
+    for other, weight in seen.items():
+        if other != text:
+            weight *= _agreement(own, types.get(f"{source.of(owner)}.{other}", frozenset()))
+            yield replace(name, other, min(1.0, weight * (0.6 + 0.8 * likeness(text, other))))
+    if text in source.methods:
+        yield replace(node, f"{source.of(node)}()", 0.6)
+    if source.is_value(node):
+        parameters = source.variables_at(node)
+        if text in parameters:
+            yield replace(node, text, 0.7)
+        elif text.lstrip("_") in parameters:
+            yield replace(node, text.lstrip("_"), 0.5)
+        if owner.type in t.identifiers:
+            for other in parameters[:8]:
+                if other != source.of(owner) and other != text:
+                    yield replace(owner, other, 0.3)
+            if source.of(owner) != t.receiver and t.receiver in types:
+                yield replace(owner, t.receiver, 0.4)
+
+
+def method(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A called method or function for its usual mix-up, for one of the file, or for a name that the type has."""
+    t = source.table
+    if node.type not in t.calls:
+        return
+    callee = node.child_by_field_name("function")
+    if callee is None:
+        return
+    if callee.type in t.attributes:
+        name = callee.child_by_field_name("attribute")
+        if name is not None:
+            yield from _method_names(source, name, hints)
+    elif callee.type in t.identifiers:
+        name = source.of(callee)
+        for place, other in enumerate(t.function_exchange.get(name, ())):
+            yield replace(callee, other, 0.9 - 0.15 * place)
+        count = _argument_count(node)
+        for function in source.functions:
+            if not function.method and function.name != name and function.name:
+                fits = function.required <= count <= len(function.parameters)
+                weight = (0.5 if fits else 0.1) * (0.6 + 0.8 * likeness(name, function.name))
+                yield replace(callee, function.name, min(1.0, weight))
+        for other in source.callables:
+            if other != name:
+                yield replace(callee, other, 0.1 + 0.3 * likeness(name, other))
+
+
+def _method_names(source: Source, name: Node, hints: Hints) -> Iterator[Proposal]:
+    t = source.table
+    text = source.of(name)
+    for place, other in enumerate(t.method_exchange.get(text, ())):
+        if "(" not in other:
+            yield replace(name, other, 0.9 - 0.15 * place)
+    for other in (*source.methods, *source.all_members):
+        if other != text and not (other.startswith("__") and other.endswith("__")):
+            yield replace(name, other, 0.35 * (0.5 + likeness(text, other)))
+    for owner in sorted(hints.owner_types):
+        yield from _known_names(name, text, t.types.get(owner, ()))
+
+
+def _known_names(name: Node, text: str, known: Iterable[str]) -> Iterator[Proposal]:
+    """Names that a type really has, for one that it has not."""
+    usual = {"add": "append", "push": "append", "append": "add", "contains": "index", "length": "count"}
+    for other in known:
+        alike = likeness(text, other)
+        if alike > 0.5 or usual.get(text) == other:
+            yield replace(name, other, max(alike, 0.9 if usual.get(text) == other else 0.0))
+
+
+def _argument_count(call: Node) -> int:
+    arguments = call.child_by_field_name("arguments")
+    return len(arguments.named_children) if arguments is not None else 0
+
+
+def exchange(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A call's whole form: a method for a property and back, division of numbers by a rounding function."""
+    t = source.table
+    if node.type in t.attributes and not source.is_callee(node):
+        name = node.child_by_field_name("attribute")
+        if name is not None:
+            for other in t.method_exchange.get(source.of(name), ()):
+                yield replace(name, other, 0.6)
+    elif node.type in t.binary:
+        parts = [source.of(child) for child in node.named_children]
+        sign = node.child_by_field_name("operator")
+        if sign is not None and len(parts) == 2 and source.of(sign) in ("//", "/"):
+            a, b = parts
+            yield replace(node, f"round({a} / {b})", 0.3)
+            yield replace(node, f"-(-{a} // {b})", 0.4)
+            yield replace(node, f"({a} + {b} - 1) // {b}", 0.2)
+            yield replace(node, f"int({a} / {b})", 0.3)
+
+
+def name(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A name that the failure calls unknown: what it was meant to be, or the import that is missing."""
+    t = source.table
+    text = source.of(node)
+    if node.type not in t.identifiers or text not in hints.names:
+        return
+    parent = node.parent
+    if parent is not None and parent.type in t.attributes and parent.child_by_field_name("attribute") == node:
+        for other in (*source.all_members, *source.methods):
+            if other != text:
+                yield replace(node, other, 0.2 + 0.8 * likeness(text, other))
+        return
+    if not hints.exceptions & {"NameError", "UnboundLocalError"}:
+        return
+    for other in (*source.variables_at(node), *source.top_names, *sorted(t.builtins)):
+        alike = likeness(text, other)
+        if other != text and alike > 0.5:
+            yield replace(node, other, alike)
+    for module in t.modules:
+        if module == text:
+            yield Proposal(
+                start=_import_place(source),
+                end=_import_place(source),
+                text=t.import_template.format(name=module),
+                weight=1.0,
+                line=node.start_point.row + 1,
+            )
+
+
+def _import_place(source: Source) -> int:
+    """Before the first statement that is neither a docstring nor an import of a later version."""
+    for child in source.tree.root_node.named_children:
+        if child.type in ("comment", "future_import_statement"):
+            continue
+        if child.type in source.table.expression_statements and child.named_children[0].type in source.table.strings:
+            continue
+        return child.start_byte
+    return 0
+
+
+def receiver(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """`self.` put before a name or taken away; `self` added to a method's parameters."""
+    t = source.table
+    if node.type in t.identifiers:
+        text = source.of(node)
+        parent = node.parent
+        known = text in source.members.get(t.receiver, ()) or text in source.methods
+        is_name = parent is None or parent.type not in t.attributes | {"parameters", "keyword_argument"}
+        within = source.enclosing(node, t.classes) is not None and source.function_of(node) is not None
+        if known and is_name and within and source.indent_of(node):
+            yield replace(node, f"{t.receiver}.{text}", 1.0 if text in hints.names else 0.6)
+    elif node.type == "parameters" and source.enclosing(node, t.classes) is not None:
+        names = [source.of(child) for child in node.named_children]
+        if t.receiver not in names and "cls" not in names:
+            yield replace(node, "(" + ", ".join([t.receiver, *names]) + ")", 0.8)
+
+
+def declare(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A missing declaration that an assigned name belongs to the module or an outer function."""
+    t = source.table
+    if node.type not in t.functions:
+        return
+    body = node.child_by_field_name("body")
+    if body is None or not body.named_children:
+        return
+    outer = source.function_of(node)
+    first = body.named_children[0]
+    for bound in source.bound_by_function.get(node.start_byte, ()):
+        if outer is not None and bound in source.bound_by_function.get(outer.start_byte, ()):
+            word = "nonlocal"
+        elif bound in source.bound_by_function.get(-1, ()):
+            word = "global"
+        else:
+            continue
+        text = f"{word} {bound}\n{source.indent_of(first)}"
+        yield Proposal(start=first.start_byte, end=first.start_byte, text=text, weight=0.8, line=_row(first))
+
+
+def _row(node: Node) -> int:
+    return node.start_point.row + 1
