@@ -1,8 +1,9 @@
 """The one way back: writes a patch into the user's working tree, whole or not at all.
 
-Every touched file must be as it was when the run began. The new contents are staged beside the files, a
-journal in the run's folder says what is about to be renamed, and only then are they renamed. A process killed
-between two renames leaves the journal, and `recover` completes or removes what it finds.
+Every touched file must be as it was when the run began. Beside each of them the new content is staged and the
+old one is kept as a second link; a journal in the run's folder says what is about to be renamed; only then is
+anything renamed. An error or an interrupt between two renames takes all of them back. A process that was
+killed leaves the journal, and `recover` completes the patch or takes it back.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
+import stat
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from types import FrameType
 
 from acr_cli.errors import PatchConflict
 
 JOURNAL = "delivery.json"
+_STAGING, _COMMITTED, _DONE = "staging", "committed", "done"  # states of a delivery
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,9 +49,13 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Entry:
+    """One file of the journal; paths relative to the root, digests "" for absent."""
+
     path: str
-    temporary: str  # "" for a deletion
-    before: str  # digest, "" for absent
+    new: str  # where the new content is staged
+    old: str  # where the old one is kept
+    before: str
+    after: str
 
 
 def deliver(root: Path, changes: Mapping[str, Change], folder: Path) -> None:
@@ -54,57 +63,41 @@ def deliver(root: Path, changes: Mapping[str, Change], folder: Path) -> None:
 
     Raises: PatchConflict when a file is not as `before` says or cannot be written; nothing is changed
     then."""
-    for name, change in changes.items():
-        _refuse_unless_same(root, name, _digest(change.before))
-    entries: list[_Entry] = []
+    entries = _entries(root, changes, f".acr-{folder.name}")
     journal = folder / JOURNAL
-    try:
-        for number, (name, change) in enumerate(changes.items()):
-            temporary = str(Path(name).parent / f".acr-{folder.name}-{number}.tmp") if change.after else ""
-            entries.append(_Entry(path=name, temporary=temporary, before=_digest(change.before)))
-        _write_journal(journal, root, entries, committed=False)
-        for entry, change in zip(entries, changes.values(), strict=True):
-            if change.after:
-                _stage(root / entry.temporary, change.after, root / entry.path)
-        for entry in entries:
-            _refuse_unless_same(root, entry.path, entry.before)
-        _write_journal(journal, root, entries, committed=True)
-    except OSError as error:
-        _remove_temporaries(root, entries)
-        journal.unlink(missing_ok=True)
-        raise PatchConflict(
-            f"The patch cannot be written to {root}: {(error.strerror or str(error)).lower()}.",
-            hint="Nothing was changed; the patch is kept in the run.",
-        ) from error
-    except BaseException:  # an interrupt as well: nothing has been renamed yet
-        _remove_temporaries(root, entries)
-        journal.unlink(missing_ok=True)
-        raise
+    with _as_conflict(root):
+        _prepare(root, entries, changes, journal)
+        _carry_out(root, entries, journal)
     with _uninterrupted():
-        _rename(root, entries)
-        journal.unlink(missing_ok=True)
+        _write_journal(journal, root, entries, _DONE)
+        _forget(root, entries, journal)
 
 
 def recover(folder: Path) -> tuple[str, ...]:
-    """Complete a delivery that was killed half-way, or remove its staged files; the paths completed."""
+    """After a delivery that was killed: complete it, or take it back where the user has gone on since; the
+    paths that now are as the patch wants them.
+
+    Raises: OSError when the user's tree cannot be reached; the journal is kept then."""
     journal = folder / JOURNAL
+    journal.with_suffix(".new").unlink(missing_ok=True)
     try:
-        state = json.loads(journal.read_text())
-        root = Path(state["root"])
-        entries = [_Entry(**entry) for entry in state["entries"]]
-        committed = bool(state["committed"])
-    except (OSError, ValueError, KeyError, TypeError):
+        content = json.loads(journal.read_text())
+        root, state = Path(content["root"]), str(content["state"])
+        entries = [_Entry(**entry) for entry in content["entries"]]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         journal.unlink(missing_ok=True)
         return ()
-    done: list[str] = []
-    if committed:
-        pending = [e for e in entries if _digest(content_of(root / e.path)) == e.before]
-        waiting = [e for e in pending if not e.temporary or content_of(root / e.temporary)]
-        _rename(root, waiting)
-        done = [e.path for e in waiting]
-    _remove_temporaries(root, entries)
-    journal.unlink(missing_ok=True)
-    return tuple(done)
+    done = [entry for entry in entries if _is(root / entry.path, entry.after)]
+    if state == _COMMITTED:
+        left = [entry for entry in entries if entry not in done]
+        if all(_can_go_forward(root, entry) for entry in left):
+            _go_forward(root, left)
+            state = _DONE
+            _write_journal(journal, root, entries, state)
+        else:
+            _go_back(root, entries)
+    _forget(root, entries, journal)
+    return tuple(entry.path for entry in entries) if state == _DONE else ()
 
 
 def content_of(path: Path) -> Content | None:
@@ -118,76 +111,197 @@ def content_of(path: Path) -> Content | None:
         return None
 
 
-def _digest(content: Content | None) -> str:
-    return content.digest if content else ""
+# --- before anything is renamed ---------------------------------------------------------------------------
 
 
-def _refuse_unless_same(root: Path, name: str, digest: str) -> None:
-    target = root / name
-    if not target.parent.resolve().is_relative_to(root.resolve()):
-        raise PatchConflict(f"{name} lies behind a link that leaves the repository; nothing was written.")
-    if _digest(content_of(target)) != digest or (target.is_dir() and not target.is_symlink()):
-        raise PatchConflict(
-            f"{name} has changed while acr was working; nothing was written.",
-            hint="The patch is kept: look at it with `acr apply`, or run `acr fix` again.",
+def _prepare(root: Path, entries: Sequence[_Entry], changes: Mapping[str, Change], journal: Path) -> None:
+    try:
+        _check(root, entries)
+        _write_journal(journal, root, entries, _STAGING)
+        for entry, change in zip(entries, changes.values(), strict=True):
+            _stage(root, entry, change.after)
+        _check(root, entries)
+        _write_journal(journal, root, entries, _COMMITTED)
+    except BaseException:  # an interrupt as well
+        with _uninterrupted():
+            _forget(root, entries, journal)
+        raise
+
+
+def _carry_out(root: Path, entries: Sequence[_Entry], journal: Path) -> None:
+    try:
+        _go_forward(root, entries)
+    except BaseException:
+        with _uninterrupted():
+            _go_back(root, entries)
+            _forget(root, entries, journal)
+        raise
+
+
+def _entries(root: Path, changes: Mapping[str, Change], prefix: str) -> list[_Entry]:
+    """Staged beside the file, in a folder that exists and that no change makes of a file, or a file of."""
+    entries = []
+    for number, (name, change) in enumerate(changes.items()):
+        place = PurePosixPath(name).parent
+        while str(place) in changes or not (root / place).is_dir():
+            place = place.parent
+        entries.append(
+            _Entry(
+                path=name,
+                new=str(place / f"{prefix}-{number}.new"),
+                old=str(place / f"{prefix}-{number}.old"),
+                before=change.before.digest if change.before else "",
+                after=change.after.digest if change.after else "",
+            )
         )
+    return entries
 
 
-def _stage(temporary: Path, content: Content, target: Path) -> None:
-    temporary.parent.mkdir(parents=True, exist_ok=True)
-    if content.mode == "120000":
-        temporary.symlink_to(os.fsdecode(content.data))
+def _check(root: Path, entries: Sequence[_Entry]) -> None:
+    for entry in entries:
+        target = root / entry.path
+        if target.parent.resolve() != root.resolve() / PurePosixPath(entry.path).parent:
+            raise PatchConflict(f"{entry.path} lies behind a link; nothing was written.")
+        if not _is(target, entry.before):
+            raise PatchConflict(
+                f"{entry.path} has changed while acr was working; nothing was written.",
+                hint="The patch is kept: look at it with `acr apply`, or run `acr fix` again.",
+            )
+
+
+def _stage(root: Path, entry: _Entry, content: Content | None) -> None:
+    target, new = root / entry.path, root / entry.new
+    if entry.before:
+        _link(target, root / entry.old)
+    if content is None:
         return
-    # The mode that the file has, but for the executable bits, which are the patch's.
-    mode = target.stat().st_mode & 0o777 if target.is_file() else 0o666 & ~_umask()
-    executable = (mode & 0o444) >> 2
-    mode = mode | executable if content.mode == "100755" else mode & ~0o111
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    if content.mode == "120000":
+        new.symlink_to(os.fsdecode(content.data))
+        return
+    with new.open("xb") as file:
         file.write(content.data)
         file.flush()
         os.fsync(file.fileno())
-    temporary.chmod(mode)
+    # What the file has stays, but for the executable bits, which are the patch's.
+    if entry.before and not target.is_symlink():
+        _take_over(target, new)
+    mode = stat.S_IMODE(new.stat().st_mode)
+    new.chmod(mode | (mode & 0o444) >> 2 if content.mode == "100755" else mode & ~0o111)
 
 
-def _rename(root: Path, entries: list[_Entry]) -> None:
+def _link(target: Path, old: Path) -> None:
+    """A second name for the same file, so that it can be put back untouched; else a copy."""
+    try:
+        os.link(target, old, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):  # not every file system has links
+        shutil.copy2(target, old, follow_symlinks=False)
+
+
+def _take_over(target: Path, new: Path) -> None:
+    """Permissions, access lists and owner; the times are new."""
+    shutil.copystat(target, new)
+    os.utime(new)
+    status = target.stat()
+    with suppress(PermissionError):  # only the superuser gives files away
+        os.chown(new, status.st_uid, status.st_gid)
+
+
+# --- there and back ---------------------------------------------------------------------------------------
+
+
+def _go_forward(root: Path, entries: Sequence[_Entry]) -> None:
+    """Deletions first: a folder may take the place of a file, and a file that of a folder."""
     for entry in entries:
-        if entry.temporary:
-            (root / entry.temporary).replace(root / entry.path)
-        else:
-            (root / entry.path).unlink(missing_ok=True)
+        if not entry.after:
+            (root / entry.path).unlink()
+            _remove_empty((root / entry.path).parent, root)
+    for entry in entries:
+        if entry.after:
+            (root / entry.path).parent.mkdir(parents=True, exist_ok=True)
+            (root / entry.new).replace(root / entry.path)
+
+
+def _can_go_forward(root: Path, entry: _Entry) -> bool:
+    staged = not entry.after or _is(root / entry.new, entry.after)
+    return staged and _is(root / entry.path, entry.before)
+
+
+def _go_back(root: Path, entries: Sequence[_Entry]) -> None:
+    """What was carried out is undone; what was not, or has been changed since, is left alone."""
+    for entry in entries:
+        if not entry.before:
+            if not os.path.lexists(root / entry.new) and _is(root / entry.path, entry.after):
+                (root / entry.path).unlink()
+            _remove_empty((root / entry.path).parent, (root / entry.new).parent)
+    for entry in entries:
+        carried_out = not os.path.lexists(root / entry.new) and _is(root / entry.path, entry.after)
+        if entry.before and carried_out and os.path.lexists(root / entry.old):
+            (root / entry.path).parent.mkdir(parents=True, exist_ok=True)
+            (root / entry.old).replace(root / entry.path)
+
+
+def _forget(root: Path, entries: Sequence[_Entry], journal: Path) -> None:
+    """Remove what was staged and kept, folders that a deletion has left empty, and last the journal."""
+    for entry in entries:
+        (root / entry.new).unlink(missing_ok=True)
+        (root / entry.old).unlink(missing_ok=True)
+        if not entry.after:
+            _remove_empty((root / entry.path).parent, root)
+    journal.unlink(missing_ok=True)
+
+
+def _remove_empty(folder: Path, stop: Path) -> None:
+    while folder != stop and not (folder.is_dir() and any(folder.iterdir())):
+        if folder.is_dir():
+            folder.rmdir()
+        folder = folder.parent
+
+
+def _is(path: Path, digest: str) -> bool:
+    content = content_of(path)
+    return (content.digest if content else "") == digest
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Holds Ctrl-C and SIGTERM back for the moment between the first rename and the last."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+def _as_conflict(root: Path) -> Iterator[None]:
     try:
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    except OSError as error:
+        raise PatchConflict(
+            f"The patch cannot be written to {root}: {(error.strerror or str(error)).lower()}.",
+            hint="Nothing was changed; the patch is kept in the run.",
+        ) from error
 
 
-def _remove_temporaries(root: Path, entries: list[_Entry]) -> None:
-    for entry in entries:
-        if entry.temporary:
-            (root / entry.temporary).unlink(missing_ok=True)
-
-
-def _write_journal(journal: Path, root: Path, entries: list[_Entry], *, committed: bool) -> None:
-    state = {"root": str(root), "committed": committed, "entries": [asdict(e) for e in entries]}
+def _write_journal(journal: Path, root: Path, entries: Sequence[_Entry], state: str) -> None:
+    content = {"root": str(root), "state": state, "entries": [asdict(e) for e in entries]}
     temporary = journal.with_suffix(".new")
     with temporary.open("w") as file:
-        json.dump(state, file)
+        json.dump(content, file)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(journal)
 
 
-def _umask() -> int:
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Holds Ctrl-C and SIGTERM back until the end of the block. A mask would not do: another thread may take
+    the signal, and Python handles it in this one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        arrived.append(number)
+
+    handlers = {held: signal.signal(held, note) for held in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for held, handler in handlers.items():
+            signal.signal(held, handler or signal.SIG_DFL)
+        for number in arrived:
+            signal.raise_signal(number)

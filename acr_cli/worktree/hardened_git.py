@@ -1,17 +1,23 @@
 """The one file that wraps GitPython, hardened.
 
-No hook, file-system monitor, pager, external diff or filter of the repository runs, no optional lock is
-taken, and nothing asks on the terminal. The git directory, the work tree and the index are always named, so
-that `GIT_DIR` and the like in the environment have no effect.
+No hook, file-system monitor, pager or external diff of the repository runs, no optional lock is taken,
+nothing is fetched and nothing asks on the terminal. The git directory, the work tree and the index are always
+named, and the variables that would redirect git (`GIT_DIR` and its like, as git itself sets them for a hook)
+are dropped from the environment of this process.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from acr_cli.errors import RepositoryRefused
+from acr_cli.errors import AcrError, RepositoryRefused
+
+if TYPE_CHECKING:
+    from git import Repo
 
 _HARDENED = (
     "core.fsmonitor=false",
@@ -25,17 +31,22 @@ _HARDENED = (
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EXTERNAL_DIFF": "",
     "GIT_LITERAL_PATHSPECS": "1",
+    # A missing object must not start the transport that the repository names.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
 }
 _ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+_KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_\w+|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|GIT_PYTHON_\w+")
 
 
-class GitFailed(Exception):
+class GitFailed(AcrError):
     """git said no; `reason` is the last line that it printed."""
 
+    id: ClassVar[str] = "git"
+
     def __init__(self, reason: str) -> None:
-        super().__init__(reason)
+        super().__init__(f"git failed: {reason}.")
         self.reason = reason
 
 
@@ -47,6 +58,7 @@ def git(
     `private` means one of our own: the user's configuration then has no effect.
 
     Raises: GitFailed, RepositoryRefused when there is no git on this machine."""
+    _prepare()
     from git.cmd import Git
     from git.exc import GitCommandError, GitCommandNotFound
 
@@ -72,6 +84,27 @@ def git(
         except GitCommandError as error:
             raise GitFailed(_last_line(str(error.stderr)) or f"exit status {error.status}") from error
     return bytes(output)
+
+
+def discover(folder: Path) -> Repo | None:
+    """The repository around a folder, or None. Reads files only: no git runs."""
+    _prepare()
+    from git import Repo
+    from git.exc import GitError
+
+    try:
+        return Repo(folder, search_parent_directories=True, expand_vars=False)
+    except (GitError, ValueError, OSError):
+        return None
+
+
+def _prepare() -> None:
+    """Before GitPython is imported or git is run."""
+    for name in list(os.environ):
+        if name.startswith("GIT_") and not _KEPT.fullmatch(name):
+            del os.environ[name]
+    # Without it the import of GitPython fails where there is no git.
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 
 
 def _last_line(stderr: str) -> str:

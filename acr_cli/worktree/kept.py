@@ -71,7 +71,7 @@ def changes_since(tree: RunTree, start: str) -> dict[str, Change]:
 def _carry_over(repository: Repository, run: RunFolder, *, reverse: bool) -> tuple[str, ...]:
     """The patch on a small copy of the files that it touches, and that copy's changes on the user's tree."""
     names = touched(run.patch)
-    with tempfile.TemporaryDirectory(dir=run.path, prefix="apply-") as folder:
+    with run.at_rest(), tempfile.TemporaryDirectory(dir=run.path, prefix="apply-") as folder:
         tree = RunTree.copy(repository.root, names, Path(folder))
         start = tree.checkpoint()
         tree.apply(run.patch, reverse=reverse)

@@ -11,10 +11,9 @@ import os
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from acr_cli.errors import RepositoryRefused
-from acr_cli.worktree.hardened_git import GitFailed, git
+from acr_cli.worktree.hardened_git import GitFailed, discover, git
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +22,7 @@ class Repository:
 
     root: Path
     directory: Path
-    identity: str  # 16 hexadecimal digits: the first commit, or the path where there is none
+    identity: str  # 16 hexadecimal digits: of the root commit, or of the path where there is no commit
 
     def files(self) -> tuple[str, ...]:
         """Tracked and untracked-not-ignored files that exist, sorted; links count, submodules do not.
@@ -42,11 +41,26 @@ class Repository:
     def commit(self, files: tuple[str, ...], message: str) -> str:
         """Commit exactly these files, whatever else is staged; the short id of the commit.
 
-        Raises: GitFailed with git's reason."""
-        self._git("add", "--all", "--", *files)
-        self._git(
-            "commit", "--quiet", "--no-verify", "--only", "--file=-", "--", *files, stdin=message.encode()
-        )
+        The user's own filters run, since they say what is committed; hooks do not.
+
+        Raises: GitFailed with git's reason; the index is then as it was."""
+        index = self.directory / "index"
+        before = index.read_bytes() if index.exists() else None
+        tracked = self._git("ls-files", "-z", "--", *files).split(b"\0")
+        # A file that was never git's and is gone again is nothing to commit.
+        names = [os.fsencode(f) for f in files if os.path.lexists(self.root / f) or os.fsencode(f) in tracked]
+        listed = b"\0".join(names)
+        from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        try:
+            self._git("add", "--all", *from_stdin, stdin=listed)
+            said = (f"--message={message}", *from_stdin)
+            self._git("commit", "--quiet", "--no-verify", "--only", *said, stdin=listed)
+        except GitFailed:
+            if before is None:
+                index.unlink(missing_ok=True)
+            else:
+                index.write_bytes(before)
+            raise
         return self._git("rev-parse", "--short", "HEAD").decode().strip()
 
     def _list(self, *arguments: str) -> tuple[str, ...]:
@@ -75,40 +89,38 @@ def open_repository(where: Path, *, home: Path | None = None) -> Repository:
         raise RepositoryRefused(
             f"{where} cannot be entered: {_why(error)}.", hint="Give another place with -C DIR."
         ) from error
-    repo = _discover(place)
-    if repo.bare or repo.working_tree_dir is None:
+    folder = place if place.is_dir() else place.parent
+    found = discover(folder)
+    if found is None:
+        raise RepositoryRefused(
+            f"{folder} is not in a git repository.",
+            hint="Run `git init` there first, or give one with -C DIR.",
+        )
+    if found.bare or found.working_tree_dir is None:
         raise RepositoryRefused(
             f"{place} is a bare repository; there are no files to repair.", hint="Clone it and work there."
         )
-    root, directory = Path(repo.working_tree_dir).resolve(), Path(repo.git_dir).resolve()
+    root, directory = Path(found.working_tree_dir).resolve(), Path(found.git_dir).resolve()
     if root in ((home or Path.home()).resolve(), Path(root.anchor)):
         raise RepositoryRefused(
             f"{root} is your home directory or the whole disk; acr would copy all of it.",
             hint="Run it inside a project's own repository.",
         )
-    if "modules" in directory.parts and ".git" in directory.parts[: directory.parts.index("modules")]:
+    if _is_submodule(directory):
         raise RepositoryRefused(
             f"{root} is a submodule of another repository.", hint="Clone it on its own and run acr there."
         )
     return Repository(root=root, directory=directory, identity=_identity(root, directory))
 
 
-def _discover(place: Path) -> Any:
-    from git import Repo
-    from git.exc import GitError
-
-    folder = place if place.is_dir() else place.parent
-    try:
-        return Repo(folder, search_parent_directories=True)
-    except (GitError, ValueError, OSError) as error:
-        raise RepositoryRefused(
-            f"{folder} is not in a git repository.",
-            hint="Run `git init` there first, or give one with -C DIR.",
-        ) from error
+def _is_submodule(directory: Path) -> bool:
+    """Whether a git directory lies in another's `modules`. Pure."""
+    parts = directory.parts
+    return ".git" in parts and "modules" in parts[parts.index(".git") :]
 
 
 def _identity(root: Path, directory: Path) -> str:
-    """The same for every clone: named by the oldest root commit; by the path where there is no commit."""
+    """The same for every clone: of the root commit; of the path where there is no commit."""
     try:
         commits = git("rev-list", "--max-parents=0", "HEAD", directory=directory, work_tree=root)
         name = min(commits.split())

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from filelock import FileLock, Timeout
 from acr_cli.errors import SandboxUnavailable, UsageError
 from acr_cli.events import RunFinished, to_json
 from acr_cli.records import RunResult
-from acr_cli.worktree.delivery import recover
+from acr_cli.worktree.delivery import JOURNAL, recover
 
 _DESCRIPTION, _PATCH, _EVENTS, _LOCK = "run.json", "patch.diff", "events.jsonl", "lock"
 _HEAVY = ("tree", "git", "sandbox")
@@ -87,34 +88,38 @@ class RunFolder:
 
     def drop_copies(self) -> None:
         """Remove the working copies; patch, events and result stay."""
-        for name in _HEAVY:
-            _remove(self.path / name)
+        for place in (*(self.path / name for name in _HEAVY), *self.path.glob("apply-*")):
+            _remove(place)
 
     def lock(self) -> FileLock:
         return FileLock(self.path / _LOCK, timeout=0)
 
-    def is_live(self) -> bool:
-        """Whether its process still runs: it holds the lock."""
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Holds the lock.
+
+        Raises: UsageError when a process is at work on this run."""
         try:
             with self.lock():
-                return False
-        except Timeout:
-            return True
+                yield
+        except Timeout as error:
+            raise UsageError(f"The run {self.id} is at work.", hint="Wait until it ends.") from error
 
 
 def new_run(home: Path, *, repository: Path, task: str) -> tuple[RunFolder, FileLock]:
     """A new run's folder, and its lock, held until it is released or the process dies.
 
     Raises: SandboxUnavailable when the folder cannot be made."""
-    name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
+    now = time.time()
+    # In the order of time, also within a second.
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
+    name = f"{stamp}-{int(now * 1000) % 1000:03d}{secrets.token_hex(2)}"
     folder = RunFolder(path=home / "runs" / name)
     try:
         folder.path.mkdir(parents=True, mode=0o700)
         lock = folder.lock()
         lock.acquire()
-        folder.update(
-            repository=str(repository), task=task, status="running", time=time.time(), pid=os.getpid()
-        )
+        folder.update(repository=str(repository), task=task, status="running", time=now, pid=os.getpid())
     except OSError as error:
         raise SandboxUnavailable(
             f"{folder.path} cannot be made: {(error.strerror or str(error)).lower()}.",
@@ -150,22 +155,37 @@ def newest_run(home: Path, repository: Path, fits: Callable[[RunFolder], bool]) 
 
 def sweep_runs(home: Path) -> tuple[RunFolder, ...]:
     """Clean up after runs whose process died: half-written deliveries, working copies. Those found."""
-    dead: list[RunFolder] = []
-    for run in list_runs(home):
-        if run.describe().get("status") != "running" or run.is_live():
-            continue
-        recovered = recover(run.path)
-        run.drop_copies()
-        run.update(status="killed", applied=bool(recovered))
-        dead.append(run)
-    return tuple(dead)
+    return tuple(run for run in list_runs(home) if _sweep(run))
+
+
+def _sweep(run: RunFolder) -> bool:
+    """Whether the run was dead, and has been cleaned up."""
+    killed = run.describe().get("status") == "running"
+    if not killed and not (run.path / JOURNAL).exists():
+        return False
+    try:
+        with run.lock():
+            delivered = bool(recover(run.path))
+            run.drop_copies()
+    except OSError:  # it lives (Timeout is an OSError), or cannot be reached now: the next sweep sees to it
+        return False
+    if killed:
+        run.update(status="killed", applied=delivered)
+    elif delivered:  # `acr apply` or `acr undo` was killed
+        undone = bool(run.describe().get("applied")) and not run.describe().get("undone")
+        run.update(applied=True, undone=undone)
+    return True
 
 
 def _remove(folder: Path) -> None:
-    def unlock(function: Any, path: str, _: Any) -> None:
-        # A read-only folder in the copy: its owner may still open it.
-        Path(path).parent.chmod(0o700)
-        function(path)
-
-    if folder.exists():
-        shutil.rmtree(folder, onerror=unlock)
+    if not folder.exists():
+        return
+    try:
+        shutil.rmtree(folder)
+    except PermissionError:  # a read-only folder in the copy: its owner may still open it
+        folders = [folder]
+        while folders:
+            place = folders.pop()
+            place.chmod(0o700)
+            folders += [entry for entry in place.iterdir() if entry.is_dir() and not entry.is_symlink()]
+        shutil.rmtree(folder)

@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable
@@ -21,6 +22,7 @@ from acr_cli.worktree.hardened_git import GitFailed, git
 _ATTRIBUTES = "* -text !eol -filter -ident !diff !merge !working-tree-encoding -export-subst\n"
 _FICLONE = 0x40049409
 _MAX_NAME = 255
+_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
@@ -41,9 +43,10 @@ class RunTree:
             tree.root.mkdir(parents=True, mode=0o700)
             _copy_files(source, files, tree.root)
             tree._init()
-        except OSError as error:
+        except (OSError, GitFailed) as error:
+            shutil.rmtree(tree.root, ignore_errors=True)
             raise SandboxUnavailable(
-                f"The working copy in {folder} cannot be made: {(error.strerror or str(error)).lower()}.",
+                f"The working copy in {folder} cannot be made: {_why(error)}.",
                 hint="Free space, or move ~/.acr with ACR_HOME.",
             ) from error
         return tree
@@ -51,12 +54,20 @@ class RunTree:
     def path(self, relative: str) -> Path:
         """See `protocols.Tree.path`. Links inside the tree are followed, links out of it are refused."""
         parts = _checked_parts(relative)
-        resolved = self.root.joinpath(*parts).resolve()
         root = self.root.resolve()
+        try:
+            resolved = root.joinpath(*parts).resolve()
+        except (OSError, RuntimeError) as error:
+            raise PathRefused(f"{relative!r} is a link that loops, or too long.") from error
+        if resolved.is_symlink():
+            raise PathRefused(f"{relative!r} is a link that loops.")
         if not resolved.is_relative_to(root) or resolved == root:
             raise PathRefused(f"{relative!r} leads out of the repository through a link.")
-        _checked_parts(resolved.relative_to(root).as_posix())
-        return self.root / resolved.relative_to(root)
+        inside = resolved.relative_to(root)
+        _checked_parts(inside.as_posix())
+        if not resolved.exists() and not _is_portable(inside):
+            raise PathRefused(f"{relative!r} is not a name that every system can hold.")
+        return self.root / inside
 
     def files(self) -> tuple[str, ...]:
         found = [
@@ -79,29 +90,27 @@ class RunTree:
         return tuple(sorted(os.fsdecode(name) for name in output.split(b"\0") if name))
 
     def restore(self, checkpoint: str, paths: Sequence[str] = ()) -> None:
-        for name in paths or self.changed(checkpoint):
-            target = self.root / name
-            if self.read(checkpoint, name) is None:
-                target.unlink(missing_ok=True)
-                _remove_empty(target.parent, self.root)
-            else:
-                if target.is_dir() and not target.is_symlink():
-                    shutil.rmtree(target)
-                self._git("checkout", "--force", checkpoint, "--", name)
+        if not paths:
+            self.checkpoint()
+            self._git("read-tree", "--reset", "-u", checkpoint)
+        elif names := sorted({*paths} & {*self.changed(checkpoint)}):
+            listed = b"\0".join(os.fsencode(name) for name in names)
+            where = ("--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul")
+            self._git("restore", f"--source={checkpoint}", *where, stdin=listed)
 
     def read(self, checkpoint: str, name: str) -> tuple[str, bytes] | None:
         """(mode, content) of a file at a checkpoint, or None. Modes are git's: 100644, 100755, 120000."""
         listing = self._git("ls-tree", "-z", "--full-tree", checkpoint, "--", name)
-        if not listing:
-            return None
-        mode, _, blob = listing.split(b"\t")[0].decode().split(" ")
-        return mode, self._git("cat-file", "blob", blob)
+        mode, kind, blob = (listing.split(b"\t")[0].decode() or "0 none 0").split(" ")
+        return (mode, self._git("cat-file", "blob", blob)) if kind == "blob" else None
 
     def apply(self, patch: str, *, reverse: bool = False) -> None:
+        for name in touched(patch):
+            self.path(name)
+        if not patch:
+            return
         data = patch.encode("utf-8", "surrogateescape")
         try:
-            for name in touched(patch):
-                self.path(name)
             self._git("apply", "--whitespace=nowarn", *(["--reverse"] if reverse else []), stdin=data)
         except GitFailed as error:
             raise PatchConflict(f"The patch does not apply: {error.reason}.") from error
@@ -114,27 +123,37 @@ class RunTree:
         self._git("config", "core.autocrlf", "false")
         self._git("config", "core.fileMode", "true")
         self._git("config", "core.bare", "false")
+        # Names that only other file systems mistake are files like others in a copy.
+        self._git("config", "core.protectNTFS", "false")
+        self._git("config", "core.protectHFS", "false")
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         return git(*arguments, directory=self.directory, work_tree=self.root, private=True, stdin=stdin)
 
 
 def touched(patch: str) -> tuple[str, ...]:
-    """The paths that a git diff names, sorted.
+    """The paths that a git diff names, old and new, sorted.
 
     Raises: PatchConflict when it is not a git diff."""
+    if not patch:
+        return ()
+    data = patch.encode("utf-8", "surrogateescape")
+    names: set[str] = set()
     with tempfile.TemporaryDirectory() as empty:
         place = Path(empty)
-        data = patch.encode("utf-8", "surrogateescape")
-        try:
-            listing = git(
-                "apply", "--numstat", "-z", directory=place / "git", work_tree=place, private=True, stdin=data
-            )
-        except GitFailed as error:
-            raise PatchConflict(f"The patch cannot be read: {error.reason}.") from error
-    return tuple(
-        sorted(os.fsdecode(e.split(b"\t", 2)[2]) for e in listing.split(b"\0") if e.count(b"\t") > 1)
-    )
+        for direction in ((), ("--reverse",)):  # each names one side of a renaming
+            try:
+                listing = git(
+                    *("apply", "--numstat", "-z", *direction),
+                    directory=place / "git",
+                    work_tree=place,
+                    private=True,
+                    stdin=data,
+                )
+            except GitFailed as error:
+                raise PatchConflict(f"The patch cannot be read: {error.reason}.") from error
+            names |= {os.fsdecode(e.split(b"\t", 2)[2]) for e in listing.split(b"\0") if e.count(b"\t") > 1}
+    return tuple(sorted(names))
 
 
 def _checked_parts(relative: str) -> tuple[str, ...]:
@@ -143,31 +162,45 @@ def _checked_parts(relative: str) -> tuple[str, ...]:
     Raises: PathRefused."""
     if any(ord(c) < 32 or ord(c) == 127 for c in relative):
         raise PathRefused(f"{relative!r} holds a control character.")
-    path = PurePosixPath(relative.replace("\\", "/") if "/" not in relative else relative)
-    parts = tuple(p for p in path.parts if p != ".")
+    path = PurePosixPath(relative)
+    parts = path.parts
     if path.is_absolute() or ".." in parts or not parts or re.match(r"[A-Za-z]:", relative):
         raise PathRefused(f"{relative!r} is not a path inside the repository; give one relative to its root.")
-    for part in parts:
-        plain = part.casefold().rstrip(". ").encode("ascii", "ignore").decode()
-        if plain in (".git", "git~1") or part.casefold().startswith(".git:"):
-            raise PathRefused(f"{relative!r} is git's own; it may not be touched.")
-        if len(os.fsencode(part)) > _MAX_NAME or _WINDOWS_DEVICES.fullmatch(part):
-            raise PathRefused(f"{relative!r} is not a name that every system can hold.")
+    if any(is_gits_own(part) for part in parts):
+        raise PathRefused(f"{relative!r} is git's own; it may not be touched.")
+    if any(len(os.fsencode(part)) > _MAX_NAME for part in parts):
+        raise PathRefused(f"{relative!r} is too long a name.")
     return parts
+
+
+def is_gits_own(part: str) -> bool:
+    """Whether a name is `.git`, also as a file system that ignores case, some characters or what follows a
+    colon would read it. Pure."""
+    plain = _IGNORED_BY_HFS.sub("", part).casefold().split(":")[0].rstrip(". ")
+    return plain in (".git", "git~1")
+
+
+def _is_portable(path: Path) -> bool:
+    return not any("\\" in part or _WINDOWS_DEVICES.fullmatch(part) for part in path.parts)
 
 
 def _copy_files(source: Path, files: Sequence[str], target: Path) -> None:
     clone = _Cloner()
-    made: set[Path] = set()
+    real: dict[PurePosixPath, bool] = {PurePosixPath("."): True}  # folder -> neither a link nor behind one
+
+    def is_real(folder: PurePosixPath) -> bool:
+        if folder not in real:
+            real[folder] = is_real(folder.parent) and not (source / folder).is_symlink()
+        return real[folder]
+
     for name in files:
-        to = target / name
-        if to.parent not in made:
-            to.parent.mkdir(parents=True, exist_ok=True)
-            made.add(to.parent)
-        try:
-            clone.file(source / name, to)
-        except FileNotFoundError:
+        path = PurePosixPath(name)
+        # Left out: names that git itself refuses, and what only seems to be there, behind a link.
+        if any(is_gits_own(part) for part in path.parts) or not is_real(path.parent):
             continue
+        (target / path.parent).mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            clone.file(source / name, target / name)
 
 
 class _Cloner:
@@ -200,7 +233,8 @@ class _Cloner:
         return True
 
 
-def _remove_empty(folder: Path, root: Path) -> None:
-    while folder != root and folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent
+def _why(error: OSError | GitFailed) -> str:
+    if isinstance(error, GitFailed):
+        return error.reason
+    reason = (error.strerror or str(error)).lower()
+    return f"{error.filename}: {reason}" if error.filename else reason
