@@ -21,7 +21,6 @@ from acr_cli.events import (
     Notice,
     PatchApplied,
     RunStarted,
-    SandboxReady,
     to_json,
 )
 from acr_cli.parts import load
@@ -50,7 +49,7 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
     """Carry out one task in the repository around `where`, and apply the patch if it is verified.
 
     Raises: AcrError before the run exists; afterwards every end is a result."""
-    pool = _pool(settings)
+    pool = _affordable(settings, emit)
     repository = open_repository(where)
     for dead in sweep_runs(settings.home):
         emit(Notice(level="info", text=f"The run {dead.id} had been killed; its working copy was removed."))
@@ -80,15 +79,14 @@ class _Job:
 
     def carry_out(self, task: Task) -> RunResult:
         self.emit(RunStarted(run=self.folder.id, repository=str(self.repository.root)))
-        warm(models=any(candidate.model for candidate in self.pool))
+        _warm(models=any(candidate.model for candidate in self.pool))
         files = (*self.repository.files(), *self.repository.ignored(self.settings.copy_ignored))
         tree = RunTree.copy(self.repository.root, files, self.folder.path)
         start = tree.checkpoint()
         store = memory(self.settings)
         result = Loop(self.folder.id, self._parts(tree, self._sandbox(), store)).fix(task)
         if result.status is Status.FIXED and not self.settings.dry_run:
-            result = self._deliver(tree, start, result)
-        store.settle()
+            return self._deliver(tree, start, result)
         return result
 
     def _parts(self, tree: RunTree, sandbox: Sandbox, store: Store) -> Parts:
@@ -149,7 +147,7 @@ class _Job:
 
     def _verifier(self, sandbox: Sandbox) -> Verifier:
         from acr_cli.toolchains import BUILTIN
-        from acr_cli.verifier.verifier import TestVerifier
+        from acr_cli.verifier.verifier import Verifier as TestVerifier
 
         return TestVerifier(
             toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
@@ -159,6 +157,8 @@ class _Job:
             setup=self.settings.setup,
             repository=self.repository.identity,
             limits=self._limits(),
+            image=self.settings.image,
+            dockerfile="Dockerfile" if self.settings.dockerfile else None,
         )
 
     def _sandbox(self) -> Sandbox:
@@ -172,9 +172,10 @@ class _Job:
             limits=self._limits(),
             emit=self.emit,
             environ=os.environ,
+            repository=self.repository.root,
+            network=self.settings.network == "on",
         )
         sandbox.sweep()
-        self.emit(SandboxReady(sandbox=sandbox.name, reason=sandbox.describe()))
         return sandbox
 
     def _limits(self) -> Limits:
@@ -227,19 +228,12 @@ def _logged(emit: Emit, folder: RunFolder) -> Emit:
     return both
 
 
-def warm(*, models: bool) -> None:
+def _warm(*, models: bool) -> None:
     """Import what is slow and will be needed, in a thread, while the repository is read."""
+    if models:
+        from acr_cli.models.gateway import warm
 
-    def imports() -> None:
-        if models:
-            from acr_cli.models.gateway import warm as warm_models
-
-            warm_models()
-        from acr_cli.memory.collection import warm as warm_collection
-
-        warm_collection()
-
-    threading.Thread(target=imports, name="acr-warm", daemon=True).start()
+        threading.Thread(target=warm, name="acr-warm", daemon=True).start()
 
 
 # --- acr route --------------------------------------------------------------------------------------------
@@ -311,11 +305,11 @@ def candidates(settings: Settings) -> tuple[Candidate, ...]:
     return (*models(settings, os.environ), repair)
 
 
-def detect() -> tuple[Found, ...]:
+def detect(settings: Settings) -> tuple[Found, ...]:
     """Providers found by their keys, and an Ollama that answers; none of them is used unasked."""
     from acr_cli.models.catalogue import detect as found
 
-    return found(os.environ)
+    return found(os.environ, time_price=settings.time_price)
 
 
 def probe(settings: Settings, candidate: str) -> str:
@@ -334,6 +328,18 @@ def _pool(settings: Settings) -> tuple[Candidate, ...]:
     return pool(candidates(settings), model=settings.model, allow=settings.allow, exclude=settings.exclude)
 
 
+def _affordable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
+    """The pool without those whose cost no cap can bind, which is said."""
+    from acr_cli.orchestrator.pool import priced
+
+    pool = _pool(settings)
+    left = priced(pool, settings.max_cost)
+    if unpriced := [c.id for c in pool if c not in left]:
+        text = f"Left out, since no price is known and --max-cost is set: {', '.join(unpriced)}."
+        emit(Notice(level="warning", text=text))
+    return left
+
+
 # --- memory and runs --------------------------------------------------------------------------------------
 
 
@@ -342,6 +348,11 @@ def memory(settings: Settings) -> Memory:
     from acr_cli.memory.store import Memory
 
     return Memory(settings.home, bound=settings.memory_bound, store_text=settings.store_text, clock=time.time)
+
+
+def settle(settings: Settings) -> None:
+    """After a run: bring the Chroma collection up to date with the journal."""
+    memory(settings).settle()
 
 
 def runs(settings: Settings) -> tuple[RunFolder, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from acr_cli.errors import ConfigurationError
@@ -26,12 +27,27 @@ def pool(
             raise ConfigurationError(
                 f"No model {name!r} is in the pool.", hint=f"Known: {known}. `acr models add` adds one."
             )
-    if model:
-        return tuple(c for c in candidates if matches(c, model))
-    chosen = [c for c in candidates if not allow or any(matches(c, name) for name in allow)]
+    wanted = (model,) if model else allow
+    chosen = [c for c in candidates if not wanted or any(matches(c, name) for name in wanted)]
     left = tuple(c for c in chosen if not any(matches(c, name) for name in exclude))
     if not left:
-        raise ConfigurationError("--allow and --exclude leave no model.", hint=f"Known: {known}.")
+        raise ConfigurationError("--model, --allow and --exclude leave no model.", hint=f"Known: {known}.")
+    return left
+
+
+def priced(candidates: Sequence[Candidate], cap: float) -> tuple[Candidate, ...]:
+    """Those that a cap on cost (USD, `inf` for none) can bind: their price is known. Pure.
+
+    Raises: ConfigurationError when none is left."""
+    if math.isinf(cap):
+        return tuple(candidates)
+    left = tuple(c for c in candidates if c.price.known)
+    if not left:
+        names = " and ".join(c.id for c in candidates)
+        raise ConfigurationError(
+            f"{names} has no known price, and a run may cost at most ${cap:g}.",
+            hint="Give it a price in config.toml, or lift the cap with --max-cost inf.",
+        )
     return left
 
 
