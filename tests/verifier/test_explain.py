@@ -68,8 +68,8 @@ def test_a_test_command_consists_of_the_script_that_it_runs(command: str, files:
 
 
 def test_the_files_that_a_diff_creates_are_told_from_those_that_it_changes() -> None:
-    diff = (  # as git writes it
-        "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+new file mode\n"
+    diff = (
+        "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+new file mode\n"
         "diff --git a/b.py b/b.py\nnew file mode 100644\n--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+y\n"
     )
     assert added_by(diff) == {"b.py"}
