@@ -97,6 +97,12 @@ def group(help_text: str) -> typer.Typer:
     )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"acr {__version__}\n")
+        raise typer.Exit
+
+
 @functools.cache
 def root() -> TyperGroup:
     """The whole program as one command."""
@@ -117,12 +123,11 @@ def root() -> TyperGroup:
         global_verbose: bool = typer.Option(False, "-v", "--verbose", help="More progress; full traces."),
         global_no_color: bool = typer.Option(False, "--no-color", help="No colour."),
         global_config: str = typer.Option(None, "--config", metavar="FILE", help="Instead of config.toml."),
-        version: bool = typer.Option(False, "--version", help="Show the version.", is_eager=True),
+        version: bool = typer.Option(
+            False, "--version", help="Show the version.", is_eager=True, callback=_show_version
+        ),
     ) -> None:
         """Repair code in a git repository: route each step to a model, verify the result, remember it."""
-        if version:
-            sys.stdout.write(f"acr {__version__}\n")
-            raise typer.Exit
         _take_globals(ctx)
 
     command = get_command(app)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from acr_cli import __version__
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from acr_cli.cli.invocation import Invocation
 
     signal.signal(signal.SIGTERM, _terminate)
-    return _guarded(arguments, Invocation())
+    return guarded(arguments, Invocation())
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -45,11 +45,16 @@ def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _guarded(arguments: list[str], invocation: Invocation) -> int:
+def guarded(
+    arguments: list[str],
+    invocation: Invocation,
+    run: Callable[[list[str], Invocation], int] | None = None,
+) -> int:
+    """The exit code of `run` (otherwise of the command line), whatever it raises."""
     from acr_cli.cli.invocation import Failure
 
     try:
-        code = _run(arguments, invocation)
+        code = (run or _run)(arguments, invocation)
         sys.stdout.flush()
     except AcrError as error:
         failure = Failure(id=error.id, exit_code=error.exit_code, message=error.message, hint=error.hint)

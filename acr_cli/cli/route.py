@@ -73,7 +73,7 @@ def show_choice(
             "candidate",
             ">score",
             ">success",
-            ">80 % range",
+            ">90 % range",
             ">cost",
             *(f">{voter}" for voter in voters),
             "note",

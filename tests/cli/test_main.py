@@ -1,0 +1,325 @@
+"""The built program: what it imports, how it fails, what it reads, and where it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from acr_cli import __version__
+from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.main import guarded
+
+PROGRAM = Path(sys.executable).parent / "acr"
+SLOW = ("litellm", "chromadb", "sentence_transformers", "torch", "docker", "git", "onnxruntime", "tokenizers")
+COMMANDS = ("fix", "apply", "undo", "route", "memory", "models", "runs", "config", "doctor", "completion")
+
+
+def modules(home: Path, *arguments: str) -> set[str]:
+    """What a command line has imported when it ends."""
+    code = f"""
+import sys
+from acr_cli.cli.main import main
+try:
+    main({list(arguments)!r})
+finally:
+    sys.stderr.write("\\nMODULES " + " ".join(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], text=True, capture_output=True, check=False, cwd=home.parent, timeout=60
+    )
+    return set(done.stderr.rsplit("MODULES ", maxsplit=1)[1].split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        ["--help"],
+        ["-h"],
+        ["fix", "-h"],
+        ["memory", "list", "--help"],
+        ["completion", "bash"],
+        ["completion", "--values", "models"],
+        ["completion", "--values", "runs"],
+        ["config", "show"],
+        ["config", "path"],
+        ["fix", "--max-cost", "much"],
+        ["fix", "--no-such-option"],
+        ["no-such-command"],
+        ["runs", "list"],
+        [],
+    ],
+    ids=" ".join,
+)
+def test_nothing_slow_is_imported(acr_home: Path, arguments: list[str]) -> None:
+    assert not modules(acr_home, *arguments) & set(SLOW)
+
+
+def test_the_version_costs_no_more_than_python(acr_home: Path) -> None:
+    assert not modules(acr_home, "--version") & {"typer", "rich", "tomllib"}
+
+
+@pytest.mark.parametrize("arguments", [["-h"], ["fix", "--help"], ["completion", "fish"]], ids=" ".join)
+def test_help_and_completion_cost_no_more_than_typer(acr_home: Path, arguments: list[str]) -> None:
+    assert "rich" not in modules(acr_home, *arguments)
+
+
+def test_version(acr) -> None:
+    for arguments in (["--version"], ["-q", "--version"]):
+        done = acr(*arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"acr {__version__}\n", "")
+
+
+def test_python_m_is_the_same_program(acr_home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "acr_cli", "-q", "--version"],
+        text=True,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == f"acr {__version__}\n"
+
+
+def test_help_lists_every_command(acr) -> None:
+    done = acr("-h")
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in COMMANDS:
+        assert f"  {command} " in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_dash_h_works_everywhere(acr, command: str) -> None:
+    done = acr(command, "-h")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"Usage: acr {command}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fxi"], "Did you mean 'fix'?"),
+        (["memory", "stast"], "Did you mean 'stats'"),
+        (["fix", "--dryrun"], "--dry-run"),
+        (["fix", "--max-cost", "much"], "--max-cost must be an amount of USD"),
+        (["fix", "--max-cost", "-1"], "--max-cost must be an amount of USD"),
+        (["fix", "--max-time", "soon"], "like 90, 90s, 15m or 1h"),
+        (["fix", "--attempts", "0"], "--attempts must be a whole number"),
+        (["fix", "--sandbox", "chroot"], "--sandbox must be none, bubblewrap, auto or docker"),
+        (["fix", "--policy", "luck"], "--policy must be"),
+        (["fix", "--dry-run", "--commit"], "--commit has nothing to commit"),
+        (["fix", "", "--json"], "The task is empty"),
+        (["fix", "a", "--issue", "b"], "TASK and --issue"),
+        (["fix", "--issue", "-", "--log", "-"], "only once"),
+        (["fix", "--issue", "nowhere.txt"], "nowhere.txt: No such file"),
+        (["fix", "--log", "."], "Is a directory"),
+        (["fix", "-o", "nowhere/x.patch"], "no file can be written there"),
+        (["-C", "nowhere", "fix"], "-C nowhere: No such file"),
+        (["fix", "one", "two"], "unexpected extra argument"),
+        (["route"], "Missing argument"),
+        (["apply"], "There is no patch here"),
+        (["config", "set", "max_csot", "1"], "did you mean 'max_cost'?"),
+        (["config", "set", "max_cost", "much"], "max_cost must be"),
+        (["memory", "forget"], "What is to be forgotten?"),
+        (["memory", "forget", "x"], "--yes"),
+        (["memory", "show", "x"], "There is no outcome 'x'"),
+        (["memory", "list", "-n", "0"], "-n must be a whole number"),
+        (["runs", "show", "x"], "'x' is not a run"),
+        (["models", "remove", "x"], "x is not in"),
+        (["models", "add", "a/b", "--price", "1"], "--price must be two amounts"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_sentence_and_exit_2(acr, git_repo, arguments: list[str], words: str) -> None:
+    done = acr(*arguments, cwd=git_repo({"a.py": "x = 1\n"}))
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+    if "--json" not in arguments:
+        assert done.stdout == ""
+
+
+def test_a_wrong_configuration_is_exit_3_and_named(acr, acr_home: Path) -> None:
+    acr_home.mkdir()
+    (acr_home / "config.toml").write_text("\nmax_csot = 1\n")
+    done = acr("config", "show")
+    assert done.returncode == 3
+    assert (
+        f"{acr_home / 'config.toml'}, line 2: unknown key 'max_csot'; did you mean 'max_cost'?" in done.stderr
+    )
+
+
+def test_a_command_without_anything_shows_its_help(acr) -> None:
+    for arguments in ([], ["memory"], ["config"]):
+        done = acr(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("Usage: acr")
+
+
+def test_outside_a_repository_fix_is_refused_in_words_and_in_json(acr, tmp_path: Path) -> None:
+    done = acr("fix", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (9, "")
+    assert "Traceback" not in done.stderr
+    done = acr("fix", "--json", cwd=tmp_path)
+    assert done.returncode == 9
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert (last["type"], last["status"], last["exit_code"]) == ("result", "refused", 9)
+    assert last["error"]["id"] == "repository"
+
+
+def test_global_options_stand_before_or_after_the_command(acr, tmp_path: Path) -> None:
+    config = tmp_path / "other.toml"
+    config.write_text("attempts = 7\n")
+    for arguments in (["--config", config, "config", "show"], ["config", "show", "--config", config]):
+        assert "attempts = 7" in acr(*arguments).stdout
+
+
+def test_dash_c_is_as_if_started_there(acr, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    (place / ".git").mkdir(parents=True)
+    (place / ".acr.toml").write_text("attempts = 1\n")
+    for arguments in (["-C", place, "config", "show"], ["config", "show", "-C", place]):
+        assert "attempts = 1" in acr(*arguments).stdout
+
+
+def test_warnings_about_a_project_file_go_to_stderr_and_are_quiet_with_q(acr, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".acr.toml").write_text("image = 'x'\n")
+    assert "'image' is ignored" in acr("config", "show", cwd=tmp_path).stderr
+    assert acr("-q", "config", "show", cwd=tmp_path).stderr == ""
+
+
+def test_an_unforeseen_error_is_one_sentence_and_a_trace_in_a_file(acr_home: Path, capsys) -> None:
+    def surprise(arguments: list[str], invocation: Invocation) -> int:
+        raise RuntimeError("boom\x1b[2J\nand more")
+
+    assert guarded([], Invocation(), run=surprise) == 1
+    (trace,) = (acr_home / "logs").iterdir()
+    assert "surprise" in trace.read_text()
+    assert trace.stat().st_mode & 0o777 == 0o600
+    assert capsys.readouterr().err == (
+        f"acr: Unexpected RuntimeError: boom and more\n     The trace is in {trace}.\n"
+    )
+
+
+def test_with_v_an_unforeseen_error_shows_its_trace(capsys) -> None:
+    def surprise(arguments: list[str], invocation: Invocation) -> int:
+        raise RuntimeError("boom")
+
+    assert guarded([], Invocation(verbose=True), run=surprise) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_reading_is_no_error(acr_home: Path) -> None:
+    command = f"'{PROGRAM}' completion bash | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], text=True, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_one_line_and_exit_130(git_repo, acr_home: Path, stop: signal.Signals) -> None:
+    # `fix -` waits for its standard input, which stays open.
+    process = subprocess.Popen(
+        [PROGRAM, "fix", "-", "--json"],
+        cwd=git_repo({"a.py": ""}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    waiting = Path(f"/proc/{process.pid}/wchan")
+    for _ in range(600):
+        if "pipe" in waiting.read_text():
+            break
+        time.sleep(0.05)
+    process.send_signal(stop)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "acr: Interrupted.\n"
+    assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
+
+
+# --- standard input ---------------------------------------------------------------------------------------
+
+
+def heard(stdin: object, cwd: Path, *arguments: str) -> tuple[str, str]:
+    """The task's text as `acr fix` would take it, and its remark."""
+    code = (
+        "import json, sys; from acr_cli.cli.inputs import read_task\n"
+        "task, remark = read_task(*json.loads(sys.argv[1]), None)\n"
+        "print(json.dumps([task.text, task.log, remark]))"
+    )
+    given = json.dumps([arguments[0] if arguments else None, None, None])
+    done = subprocess.run(
+        [sys.executable, "-c", code, given],
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=cwd,
+        timeout=30,
+    )
+    text, _, remark = json.loads(done.stdout)
+    return text, remark
+
+
+def test_what_is_piped_is_the_task(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, b"fix the bound\n")
+    os.close(write)
+    assert heard(read, tmp_path) == ("fix the bound", "")
+    os.close(read)
+
+
+def test_a_file_on_standard_input_is_the_task(tmp_path: Path) -> None:
+    (tmp_path / "issue.txt").write_text("fix the bound\n")
+    with (tmp_path / "issue.txt").open() as file:
+        assert heard(file, tmp_path) == ("fix the bound", "")
+
+
+def test_an_open_but_silent_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    text, remark = heard(read, tmp_path)
+    os.close(write)
+    os.close(read)
+    assert text == ""
+    assert "acr fix -" in remark
+
+
+def test_an_empty_standard_input_is_no_task(tmp_path: Path) -> None:
+    assert heard(subprocess.DEVNULL, tmp_path) == ("", "")
+
+
+def test_a_closed_standard_input_is_no_task(acr_home: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"'{PROGRAM}' fix <&-"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert done.returncode == 9
+    assert "Traceback" not in done.stderr
+
+
+def test_standard_input_is_never_joined_to_a_task(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, b"something else\n")
+    os.close(write)
+    assert heard(read, tmp_path, "fix the bound") == ("fix the bound", "")
+    os.close(read)
+
+
+def test_a_dash_reads_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "issue.txt").write_text("fix the bound\n")
+    with (tmp_path / "issue.txt").open() as file:
+        assert heard(file, tmp_path, "-") == ("fix the bound", "")
