@@ -100,7 +100,7 @@ def init(
 
     invocation: Invocation = ctx.obj
     settings = invocation.settings()
-    proposals = [p for p in found() if p.name not in settings.providers]
+    proposals = [p for p in found(settings) if p.name not in settings.providers]
     if proposals and not yes and not asks():
         names = ", ".join(proposal.name for proposal in proposals)
         raise UsageError(f"Found {names}, and nobody is here to be asked.", hint="--yes accepts all of them.")

@@ -96,6 +96,8 @@ def fix(
     if patch_file is not None:
         _write_patch(patch_file, result.patch)
     finish(result)
+    invocation.on_failure = None  # the result has been said
+    build.settle(settings)
     return result.exit_code
 
 
@@ -117,7 +119,7 @@ def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, q
         return settings
     from acr_cli.cli.proposals import accept, found
 
-    proposals = found()
+    proposals = found(settings)
     if not proposals:
         return settings
     if quiet or not asks():

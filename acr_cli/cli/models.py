@@ -39,7 +39,7 @@ def list_(ctx: typer.Context, as_json: bool = typer.Option(False, "--json", help
         return 0
     columns = ["model", ">USD/M in", ">out", ">context", "key", "where"]
     show_table(invocation.out, columns, [_row(candidate, environment) for candidate in candidates])
-    for proposal in found():
+    for proposal in found(settings):
         if proposal.name not in settings.providers:
             say(invocation.out, f"{proposal.says} Not accepted yet: `acr config init`.", "dim")
     return 0
@@ -101,7 +101,7 @@ def add(
 ) -> int:
     """Add a model to the config file; from then on it may be chosen."""
     from acr_cli.cli.edit_config import add_model
-    from acr_cli.settings.models import model_entry
+    from acr_cli.settings.models import fault
 
     invocation: Invocation = ctx.obj
     settings = invocation.settings()
@@ -115,10 +115,17 @@ def add(
         entry["effort"] = [level.strip() for level in effort.split(",") if level.strip()]
     if context is not None:
         entry["context_window"] = whole(context, "--context")
-    model_entry(entry, "acr models add", "", 0)  # what the file would refuse is refused before it is written
+    key, problem = fault(entry)
+    if problem:
+        raise UsageError(f"{problem[:1].upper()}{problem[1:]}.", hint=f"Change {_flag(key)}.")
     add_model(invocation.config_file, entry)
     sys.stdout.write(f"added {model} to {invocation.config_file}\n")
     return 0
+
+
+def _flag(key: str) -> str:
+    """What of the command line a key of the file comes from. Pure."""
+    return {"id": "NAME", "context_window": "--context"}.get(key, f"--{key.replace('_', '-')}")
 
 
 def _price(text: str) -> dict[str, float]:

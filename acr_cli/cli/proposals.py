@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.cli.terminal import clean, confirmed
+from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
     from acr_cli.models.catalogue import Found
@@ -22,11 +23,11 @@ class Proposal:
     says: str
 
 
-def found() -> tuple[Proposal, ...]:
+def found(settings: Settings) -> tuple[Proposal, ...]:
     """What could be accepted; local servers are asked, nothing leaves this machine."""
     from acr_cli import build
 
-    return tuple(Proposal(name=each.provider, says=_sentence(each)) for each in build.detect())
+    return tuple(Proposal(name=each.provider, says=_sentence(each)) for each in build.detect(settings))
 
 
 def _sentence(each: Found) -> str:

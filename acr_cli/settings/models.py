@@ -24,25 +24,29 @@ def model_entry(table: object, file: str, text: str, number: int) -> ModelEntry:
     """The `number`-th (from 0) model of a config file.
 
     Raises: ConfigurationError, naming file, line and key."""
-
-    def refuse(key: str, problem: str) -> ConfigurationError:
-        place = f"{file}, line {line_of(text, f'model.{key}', occurrence=number)}"
-        return ConfigurationError(f"{place}: {problem}.")
-
-    if not isinstance(table, dict):
-        raise refuse("", "each model is a table, [[model]]")
-    for key, value in table.items():
-        if key not in _KEYS:
-            raise refuse(key, f"unknown key {key!r} of a model{nearest(key, _KEYS)}")
-        if problem := _problem(key, value):
-            raise refuse(key, f"{key} of a model {problem}")
-    if not table.get("id"):
-        raise refuse("", 'a model needs an id, such as id = "anthropic/claude-opus-4-6"')
+    key, problem = fault(table)
+    if problem or not isinstance(table, dict):
+        line = line_of(text, f"model.{key}", occurrence=number)
+        raise ConfigurationError(f"{file}, line {line}: {problem}.")
     return ModelEntry(
-        **{key: table[key] for key in (*_TEXTS, "tools", "context_window") if key in table},
+        **{name: table[name] for name in (*_TEXTS, "tools", "context_window") if name in table},
         effort=tuple(table.get("effort", ())),
         price=_price(table["price"]) if "price" in table else None,
     )
+
+
+def fault(table: object) -> tuple[str, str]:
+    """The key of a model's table that is wrong, and why; two empty texts where all is well. Pure."""
+    if not isinstance(table, dict):
+        return "", "each model is a table, [[model]]"
+    for key, value in table.items():
+        if key not in _KEYS:
+            return key, f"unknown key {key!r} of a model{nearest(key, _KEYS)}"
+        if problem := _problem(key, value):
+            return key, f"{key} of a model {problem}"
+    if not table.get("id"):
+        return "", 'a model needs an id, such as id = "anthropic/claude-opus-4-6"'
+    return "", ""
 
 
 def _problem(key: str, value: object) -> str:

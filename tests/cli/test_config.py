@@ -1,0 +1,222 @@
+"""`acr config` and `acr models`: the file is changed in place, whole, and keeps what its owner wrote."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+import pexpect
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acr_cli.cli.edit_config import accept_providers, reject_provider, remove_model, set_key, template
+from acr_cli.cli.toml import literal
+from acr_cli.settings import KEYS, Settings, load
+
+PROGRAM = Path(sys.executable).parent / "acr"
+MINE = """\
+# my settings
+max_cost = 2  # dollars
+
+[[model]]  # the good one
+id = "anthropic/claude-opus-4-6"
+
+[memory]
+bound = 100  # few
+"""
+
+
+@pytest.fixture
+def file(acr_home: Path) -> Path:
+    acr_home.mkdir()
+    path = acr_home / "config.toml"
+    path.write_text(MINE)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "field", "want"),
+    [
+        ("max_cost", "0.5", "max_cost", 0.5),
+        ("max_cost", "inf", "max_cost", float("inf")),
+        ("attempts", "5", "attempts", 5),
+        ("max_time", "10m", "max_time", 600.0),
+        ("memory_limit", "1GiB", "memory_limit", 1024**3),
+        ("allow", "a, b", "allow", ("a", "b")),
+        ("commit", "yes", "commit", True),
+        ("test", 'pytest -k "a b"', "test", 'pytest -k "a b"'),
+        ("memory.store_text", "false", "store_text", False),
+        ("memory.bound", "7", "memory_bound", 7),
+    ],
+)
+def test_a_key_that_is_set_is_read_back_and_all_else_stays(file: Path, key, text, field, want) -> None:
+    set_key(file, key, text)
+    settings = load().settings
+    assert getattr(settings, field) == want
+    assert settings.models[0].id == "anthropic/claude-opus-4-6"
+    content = file.read_text()
+    for comment in ("# my settings", "# the good one"):
+        assert comment in content
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_setting_a_key_in_a_new_file_starts_from_the_template(acr_home: Path) -> None:
+    set_key(acr_home / "config.toml", "max_cost", "3")
+    set_key(acr_home / "config.toml", "memory.bound", "9")
+    settings = load().settings
+    assert (settings.max_cost, settings.memory_bound) == (3.0, 9)
+
+
+def test_the_template_says_the_defaults(acr_home: Path) -> None:
+    assert tomllib.loads(template()) in ({}, {"memory": {}})
+    lines = [line.removeprefix("# ") for line in template().splitlines() if " = " in line]
+    spoken = "\n".join(
+        line for line in lines if not line.startswith(("id", "base_url", "api_key_env", "price"))
+    )
+    tables = tomllib.loads("\n".join(line for line in spoken.splitlines() if "= ..." not in line))
+    defaults = Settings(home=acr_home)
+    for key in KEYS:
+        value = getattr(defaults, key.field)
+        if key.file and value is not None:
+            assert tables[key.name.split(".")[-1]] == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_what_config_show_prints_is_toml_that_says_the_same(acr, file: Path, tmp_path: Path) -> None:
+    done = acr("config", "show")
+    assert done.returncode == 0
+    copy = tmp_path / "copy.toml"
+    copy.write_text(done.stdout)
+    first, second = load().settings, load(config=copy).settings
+    for key in KEYS:
+        assert getattr(first, key.field) == getattr(second, key.field)
+    assert first.models == second.models
+
+
+def test_config_show_origin(acr, file: Path) -> None:
+    done = acr("config", "show", "--origin", env={"ACR_ATTEMPTS": "2"})
+    assert f"max_cost = 2  # {file}, line 2" in done.stdout
+    assert "attempts = 2  # ACR_ATTEMPTS" in done.stdout
+    assert "max_steps = 20  # default" in done.stdout
+
+
+def test_config_path_and_set(acr, file: Path) -> None:
+    assert acr("config", "path").stdout == f"{file}\n"
+    assert acr("config", "set", "sandbox", "docker").stdout == 'sandbox = "docker"\n'
+    assert load().settings.sandbox == "docker"
+
+
+def test_models_are_added_and_removed(acr, file: Path) -> None:
+    done = acr(
+        *("models", "add", "openai/mine", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "MY_KEY"),
+        *("--price", "0.5,1.5", "--effort", "low,high", "--context", "8192"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    mine = load().settings.models[1]
+    assert (mine.id, mine.effort, mine.context_window) == ("openai/mine", ("low", "high"), 8192)
+    assert mine.price is not None
+    assert (mine.price.input, mine.price.output) == (0.5, 1.5)
+    listed = acr("models", "list").stdout
+    for word in ("openai/mine@low", "openai/mine@high", "MY_KEY is not set", "builtin/repair"):
+        assert word in listed
+    shapes = [json.loads(line) for line in acr("models", "list", "--json").stdout.splitlines()]
+    assert {"openai/mine@low", "builtin/repair"} <= {shape["model"] for shape in shapes}
+    assert acr("models", "add", "openai/mine", "--base-url", "http://127.0.0.1:9/v1").returncode == 2
+    assert acr("models", "remove", "openai/mine").returncode == 0
+    assert [model.id for model in load().settings.models] == ["anthropic/claude-opus-4-6"]
+    assert "# the good one" in file.read_text()
+
+
+def test_a_model_that_the_file_would_refuse_is_not_written(acr, file: Path) -> None:
+    done = acr("models", "add", "openai/mine", "--base-url", "http://example.org/v1")
+    assert done.returncode == 2
+    assert "https://" in done.stderr
+    assert file.read_text() == MINE
+
+
+def test_the_last_model_can_be_removed(file: Path) -> None:
+    assert remove_model(file, "anthropic/claude-opus-4-6") == 1
+    assert remove_model(file, "anthropic/claude-opus-4-6") == 0
+    assert load().settings.models == ()
+
+
+def test_providers_are_accepted_once_and_rejected(file: Path) -> None:
+    accept_providers(file, ["openai"])
+    accept_providers(file, ["openai", "anthropic"])
+    assert load().settings.providers == ("openai", "anthropic")
+    assert reject_provider(file, "openai")
+    assert not reject_provider(file, "openai")
+    assert load().settings.providers == ("anthropic",)
+
+
+def test_a_linked_config_file_stays_a_link(file: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text(MINE)
+    file.unlink()
+    file.symlink_to(real)
+    set_key(file, "attempts", "9")
+    assert file.is_symlink()
+    assert "attempts = 9" in real.read_text()
+
+
+def test_a_broken_file_is_not_touched(acr, file: Path) -> None:
+    file.write_text("max_cost = ")
+    done = acr("config", "set", "attempts", "2")
+    assert done.returncode == 3
+    assert file.read_text() == "max_cost = "
+
+
+# --- init -------------------------------------------------------------------------------------------------
+
+KEY = {"OPENAI_API_KEY": "sk-not-a-real-one"}
+
+
+def test_init_without_anybody_to_ask_names_the_flag(acr, acr_home: Path) -> None:
+    done = acr("config", "init", env=KEY)
+    assert done.returncode == 2
+    assert "--yes" in done.stderr
+    assert not (acr_home / "config.toml").exists()
+
+
+def test_init_with_yes_accepts_and_keeps_what_is_there(acr, acr_home: Path) -> None:
+    done = acr("config", "init", "--yes", env=KEY)
+    assert (done.returncode, "accepted openai" in done.stdout) == (0, True)
+    assert "sk-not" not in done.stdout + done.stderr + (acr_home / "config.toml").read_text()
+    assert load().settings.providers == ("openai",)
+    set_key(acr_home / "config.toml", "attempts", "9")
+    assert "kept" in acr("config", "init", "--yes", env=KEY).stdout
+    assert load().settings.attempts == 9
+
+
+def test_init_finds_a_key_in_the_home(acr, acr_home: Path) -> None:
+    acr_home.mkdir()
+    (acr_home / ".env").write_text("OPENAI_API_KEY=sk-not-a-real-one\n")
+    assert "accepted openai" in acr("config", "init", "--yes").stdout
+
+
+@pytest.mark.parametrize(("answer", "want"), [("y", ("openai",)), ("n", ()), ("", ())])
+def test_init_asks_on_a_terminal(acr_home: Path, monkeypatch, answer: str, want: tuple[str, ...]) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY["OPENAI_API_KEY"])
+    child = pexpect.spawn(str(PROGRAM), ["config", "init"], encoding="utf-8", timeout=30)
+    child.expect(r"send your code to openai\? \[y/N\] ")
+    child.sendline(answer)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert load().settings.providers == want
+
+
+def test_fix_proposes_and_uses_nothing_unasked(acr, git_repo, acr_home: Path) -> None:
+    done = acr(
+        "fix", "add a function", "--sandbox", "none", "--yes", cwd=git_repo({"a.py": "x = 1\n"}), env=KEY
+    )
+    assert "openai could be used" in done.stderr
+    assert "acr config init" in done.stderr
+    assert not (acr_home / "config.toml").exists()
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\x7f")))
+def test_any_text_is_written_so_that_toml_reads_it_back(text: str) -> None:
+    assert tomllib.loads(f"x = {literal(text)}")["x"] == text
