@@ -33,7 +33,7 @@ NEUTRAL = {
     "stepwise": False,
     "randomly_seed": 0,
     "randomly_reorganize": False,
-    "random_order_seed": "0",
+    "random_order_bucket": "none",
     "usepdb": False,
 }
 
