@@ -115,7 +115,8 @@ def _sinks(
 
 def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, quiet: bool) -> Settings:
     """Propose what was found by its key where nothing is accepted yet; nothing is ever used unasked."""
-    if settings.models or settings.providers or settings.model or settings.allow:
+    answered = "providers" in settings.origins  # an empty list is a no, which is not asked for again
+    if settings.models or answered or settings.model or settings.allow:
         return settings
     from acr_cli.cli.proposals import accept, found
 

@@ -40,14 +40,14 @@ def _sentence(each: Found) -> str:
 
 
 def accept(proposals: Sequence[Proposal], file: Path, *, yes: bool = False) -> tuple[str, ...]:
-    """Ask about each proposal, or take all with `yes`; the accepted ones are written to the config file."""
+    """Ask about each proposal, or take all with `yes`; the answer is written to the config file."""
     accepted = []
     for proposal in proposals:
         sys.stderr.write(f"{clean(proposal.says)} Prices are USD per million tokens in/out.\n")
         if yes or confirmed(f"Let acr send your code to {proposal.name}?"):
             accepted.append(proposal.name)
-    if accepted:
+    if proposals:
         from acr_cli.cli.edit_config import accept_providers
 
-        accept_providers(file, accepted)
+        accept_providers(file, accepted)  # none of them: an empty list, so that the question is settled
     return tuple(accepted)

@@ -205,7 +205,9 @@ def test_init_asks_on_a_terminal(acr_home: Path, monkeypatch, answer: str, want:
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
-    assert load().settings.providers == want
+    settings = load().settings
+    assert settings.providers == want
+    assert "providers" in settings.origins
 
 
 def test_fix_proposes_and_uses_nothing_unasked(acr, git_repo, acr_home: Path) -> None:
@@ -215,6 +217,13 @@ def test_fix_proposes_and_uses_nothing_unasked(acr, git_repo, acr_home: Path) ->
     assert "openai could be used" in done.stderr
     assert "acr config init" in done.stderr
     assert not (acr_home / "config.toml").exists()
+
+
+def test_fix_does_not_propose_again_what_was_declined(acr, git_repo, acr_home: Path) -> None:
+    acr_home.mkdir()
+    (acr_home / "config.toml").write_text("providers = []\n")
+    repo = git_repo({"a.py": "x = 1\n"})
+    assert "openai" not in acr("fix", "add a function", "--sandbox", "none", cwd=repo, env=KEY).stderr
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\x7f")))
