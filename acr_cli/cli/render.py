@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status as Spinner
 
+DURING = (Progress, ModelText, ToolCalled, Notice)  # what may happen while something slow goes on
 LABEL = 10  # columns of the word that a line begins with
 
 
@@ -58,6 +59,8 @@ class Screen:
         try:
             if not isinstance(event, ModelText):
                 self._end_of_reply()
+            if not isinstance(event, DURING):
+                self.close()
             show(self, event)
         except OSError:
             self._quiet = True
@@ -145,6 +148,8 @@ class Screen:
             expected = f"expects {percent(forecast.p_success)}{cost}"
         self._line("choice", f"{choice.candidate}{again}", style="bold cyan", rest=expected)
         self._below(one_line(choice.reason, 300))
+        if self._spins:
+            self.progress(Progress(text=f"{choice.candidate} is at work"))
         if self._verbose:
             for each in choice.forecasts:
                 votes = "  ".join(f"{v.voter} {v.value:.2f} x {v.weight:g}" for v in each.votes)
@@ -185,7 +190,6 @@ class Screen:
             self._below(one_line(attempt.summary))
 
     def verdict(self, event: VerdictReached) -> None:
-        self.close()
         match event.verdict:
             case Passed(evidence=evidence):
                 self._line("verified", evidence_line(evidence), style="bold green")

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from acr_cli import __version__
@@ -245,6 +246,28 @@ def test_a_signal_is_one_line_and_exit_130(git_repo, acr_home: Path, stop: signa
     assert process.returncode == 130
     assert err == "acr: Interrupted.\n"
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("environ", "arguments", "coloured"),
+    [
+        ({}, [], True),
+        ({"NO_COLOR": "1"}, [], False),
+        ({}, ["--no-color"], False),
+        ({"TERM": "dumb"}, [], False),
+    ],
+)
+def test_a_terminal_is_coloured_unless_it_is_not_wanted(
+    acr_home: Path, tmp_path: Path, environ: dict[str, str], arguments: list[str], coloured: bool
+) -> None:
+    told = {**os.environ, "TERM": "xterm-256color", **environ}
+    child = pexpect.spawn(
+        str(PROGRAM), ["fix", *arguments], cwd=str(tmp_path), env=told, timeout=60, encoding="utf-8"
+    )  # type: ignore[arg-type]
+    said = child.read()
+    child.close()
+    assert child.exitstatus == 9
+    assert ("\x1b[31m" in said) is coloured
 
 
 # --- standard input ---------------------------------------------------------------------------------------

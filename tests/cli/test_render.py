@@ -119,6 +119,23 @@ def test_control_sequences_are_taken_out_and_text_is_left(text: str, want: str) 
     assert clean(text) == want
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_the_spinner_is_gone_when_the_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    stream = Terminal()
+    screen = Screen(console(stream))
+    for event in (*scenes.ESCALATION, scenes.FINISHED):
+        screen.emit(event)
+    screen.close()
+    text = stream.getvalue()
+    assert "I look at" in text  # a streamed reply is shown while somebody looks
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
+
+
 def test_a_screen_that_goes_away_stops_nothing() -> None:
     class Gone(io.StringIO):
         def write(self, _text: str) -> int:
