@@ -56,7 +56,7 @@ class RunBudget:
             )
         if usd > 0 and usd > self.remaining_usd:
             raise self._no_money(
-                f"The next call may cost ${usd:.4f}; ${self.remaining_usd:.4f} of ${self.max_cost:g} are left."
+                f"The next call may cost ${usd:.4f}; ${self.remaining_usd:.4f} of ${self.max_cost:g} is left."
             )
 
     def charge(self, usd: float) -> None:

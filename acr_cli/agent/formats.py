@@ -1,0 +1,174 @@
+"""How a model without tools writes its edits down: search/replace blocks, or whole files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from acr_cli.errors import BadReply
+from acr_cli.protocols import Edit, EditFormat
+
+_SEARCH = re.compile(r"^<{5,9} ?SEARCH\s*$")
+_DIVIDER = re.compile(r"^={5,9}\s*$")
+_REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
+_FENCE = re.compile(r"^(`{3,}|~{3,})\s*(.*?)\s*$")
+_DELETE = re.compile(r"^DELETE FILE:?\s+(.+?)\s*$")
+_ELIDED = re.compile(
+    r"^\s*(#|//|--|/\*|<!--)\s*((\.\.\.|…)|\(?(rest|remainder) of (the )?(file|code)\b).*",
+    re.IGNORECASE,
+)
+_BARE_NAMES = {"makefile", "dockerfile", "justfile", "rakefile", "gemfile", "procfile", "license", "readme"}
+
+
+class SearchReplace:
+    """Blocks of a search text and its replacement below a file's name."""
+
+    name = "search-replace"
+    instructions = """\
+Write every change as a block, below the file's path on a line of its own:
+
+path/to/file.py
+<<<<<<< SEARCH
+the lines that are there now, exactly, and enough of them to match one place only
+=======
+the lines that take their place
+>>>>>>> REPLACE
+
+A new file has an empty search part. A line `DELETE FILE path` removes a file. Keep blocks small. Change
+nothing that need not change."""
+
+    def parse(self, reply: str) -> tuple[Edit, ...]:
+        """The edits in a reply, in order. Pure. Raises: BadReply with what is wrong."""
+        lines = reply.replace("\r\n", "\n").split("\n")
+        edits: list[Edit] = []
+        path, number = "", 0
+        while number < len(lines):
+            if gone := _DELETE.match(lines[number]):
+                edits.append(Edit(path=_clean(gone[1]), replace=None))
+            if not _SEARCH.match(lines[number]):
+                number += 1
+                continue
+            path = _path_above(lines, number) or path
+            if not path:
+                raise BadReply("A block has no file's path on the line above it.")
+            divider = _find(_DIVIDER, lines, number + 1, f"A block for {path} has no ======= line.")
+            end = _find(_REPLACE, lines, divider + 1, f"A block for {path} has no >>>>>>> REPLACE line.")
+            search, replace = lines[number + 1 : divider], lines[divider + 1 : end]
+            edits.append(Edit(path=path, search=_joined(search), replace=_joined(replace)))
+            number = end + 1
+        if not edits:
+            raise BadReply("The reply holds no edit.")
+        return tuple(edits)
+
+
+class WholeFile:
+    """Every changed file in full, in a fence below its name."""
+
+    name = "whole-file"
+    instructions = """\
+Write every file that changes in full, in a fence below its path on a line of its own:
+
+path/to/file.py
+```
+all lines of the file
+```
+
+Leave nothing out: what you write replaces the whole file. If the file itself holds three backticks, use four.
+A line `DELETE FILE path` removes a file. Do not write files that do not change."""
+
+    def parse(self, reply: str) -> tuple[Edit, ...]:
+        """The edits in a reply, in order. Pure. Raises: BadReply with what is wrong."""
+        lines = reply.replace("\r\n", "\n").split("\n")
+        edits: list[Edit] = []
+        number = 0
+        while number < len(lines):
+            if gone := _DELETE.match(lines[number]):
+                edits.append(Edit(path=_clean(gone[1]), replace=None))
+            fence = _FENCE.match(lines[number])
+            if fence is None:
+                number += 1
+                continue
+            path = _path_above(lines, number) or _path_in_fence(fence[2])
+            end = _closing(lines, number + 1, fence[1])
+            if path:
+                if end is None:
+                    raise BadReply(f"The fence of {path} is not closed: the reply was cut off.")
+                edits.append(Edit(path=path, replace=_whole(path, lines[number + 1 : end])))
+            number = (len(lines) if end is None else end) + 1
+        if not edits:
+            raise BadReply("The reply holds no file below its path.")
+        return tuple(edits)
+
+
+FORMATS: tuple[EditFormat, ...] = (SearchReplace(), WholeFile())
+"""The built-in formats."""
+
+
+def format_named(name: str) -> EditFormat | None:
+    """The built-in format of this name, None where there is none. Pure."""
+    return next((each for each in FORMATS if each.name == name), None)
+
+
+def _whole(path: str, lines: Sequence[str]) -> str:
+    for line in lines:
+        if _ELIDED.match(line):
+            raise BadReply(f"{path} is abbreviated ({line.strip()!r}): write all of it.")
+    return _joined(lines)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _find(pattern: re.Pattern[str], lines: Sequence[str], start: int, missing: str) -> int:
+    for number in range(start, len(lines)):
+        if pattern.match(lines[number]):
+            return number
+        if _SEARCH.match(lines[number]):
+            break
+    raise BadReply(missing)
+
+
+def _closing(lines: Sequence[str], start: int, fence: str) -> int | None:
+    for number in range(start, len(lines)):
+        bare = lines[number].rstrip()
+        if bare.startswith(fence) and set(bare) == {fence[0]}:
+            return number
+    return None
+
+
+def _path_above(lines: Sequence[str], number: int) -> str:
+    """The path on the nearest line above that is neither empty nor a fence; "" where that line is none."""
+    for line in reversed(lines[max(0, number - 4) : number]):
+        fence = _FENCE.match(line)
+        if fence is not None:
+            # The word behind a fence is a language, unless it can only be a path.
+            if path := _path_in_fence(fence[2]):
+                return path
+            continue
+        if line.strip():
+            return _as_path(_clean(line))
+    return ""
+
+
+def _path_in_fence(info: str) -> str:
+    words = info.split()
+    return next((path for word in reversed(words) if (path := _as_path(_clean(word), strict=True))), "")
+
+
+def _clean(line: str) -> str:
+    text = line.strip().strip("*`#\"' ").rstrip(":").strip("*`\"' ")
+    text = re.sub(r"^(file(name)?|path)\s*[:=]\s*", "", text, flags=re.IGNORECASE)
+    return text.strip("*`\"' ")
+
+
+def _as_path(text: str, *, strict: bool = False) -> str:
+    """The text if it looks like a file's path, else ""."""
+    if not text or len(text) > 240 or re.search(r"[<>|?*\"\0{}();,]", text) or "://" in text:
+        return ""
+    name = text.rsplit("/", 1)[-1]
+    has_suffix = re.search(r"\.[A-Za-z0-9_+-]{1,12}$", name) is not None
+    if " " in text and not (has_suffix and "/" in text):
+        return ""
+    known = name.lower() in _BARE_NAMES or name.startswith(".")
+    return text if has_suffix or (not strict and (known or "/" in text)) else ""

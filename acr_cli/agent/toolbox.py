@@ -1,0 +1,276 @@
+"""The tools that a model may use on a step: look, edit, run, finish."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from types import MappingProxyType
+from typing import Any
+
+from acr_cli.agent.applying import apply_edits, numbered
+from acr_cli.agent.prompts import cut
+from acr_cli.agent.sight import is_secret, read_text
+from acr_cli.errors import BadReply, PathRefused
+from acr_cli.protocols import Budget, CommandResult, Edit, Limits, Sandbox, Session, Tool, ToolCall, Tree
+from acr_cli.records import Step, StepKind
+
+_LINES = 400  # of a file at once
+_HITS = 60  # of a search
+_OUTPUT = 8_000  # characters of a command's output
+_SECONDS = 120.0  # for one command
+
+TestRunner = Callable[[Session, Step, Sequence[str], Limits], CommandResult]
+"""Runs a step's tests, all or those with these ids, in a session."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What a tool call gave: `text` goes to the model."""
+
+    text: str
+    ok: bool = True
+    finished: bool = False
+    understood: bool = True  # False: no such tool, or arguments that cannot be read
+
+
+def _tool(name: str, description: str, required: Sequence[str], **optional: str) -> Tool:
+    kinds = {"start": "integer", "end": "integer"}
+    properties: dict[str, Any] = {n: {"type": kinds.get(n, "string")} for n in (*required, *optional)}
+    for given, kind in optional.items():
+        properties[given] = {"type": kinds.get(given, "string"), "description": kind}
+    if name == "run_tests":
+        properties = {"ids": {"type": "array", "items": {"type": "string"}}}
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return Tool(name=name, description=description, parameters=MappingProxyType(schema))
+
+
+_LOOK = (
+    _tool(
+        "search", "Lines of files that match an extended regular expression.", ["pattern"], glob="of paths"
+    ),
+    _tool("open", "A file with line numbers.", ["path"], start="first line", end="last line"),
+)
+_EDIT = (
+    _tool(
+        "edit",
+        "Replace text in a file. `search` must stand there exactly once; give enough lines.",
+        ["path", "search", "replace"],
+    ),
+    _tool("create", "Make a new file.", ["path", "content"]),
+    _tool("delete", "Delete a file.", ["path"]),
+)
+_RUN = (
+    _tool("run", "Run a shell command on a copy of the repository.", ["command"]),
+    _tool("run_tests", "Run the tests: all of them, or those with these ids.", []),
+)
+_FINISH = (_tool("finish", "The work is done.", ["summary"]),)
+
+
+class Toolbox:
+    """The tools of one attempt. A context manager: a session that was opened is closed at the end.
+
+    Raises from `use`: SandboxUnavailable and its kinds; all else is an answer to the model."""
+
+    def __init__(
+        self, step: Step, tree: Tree, sandbox: Sandbox, budget: Budget, *, test_runner: TestRunner
+    ) -> None:
+        self._step = step
+        self._tree = tree
+        self._sandbox = sandbox
+        self._budget = budget
+        self._test_runner = test_runner
+        self._stack = ExitStack()
+        self._session: Session | None = None
+        self._used = False  # a command has run in the session since it was opened
+        self.edits = 0
+
+    def __enter__(self) -> Toolbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What this kind of step may use."""
+        if self._step.kind in (StepKind.PLAN, StepKind.REVIEW):
+            return (*_LOOK, *_FINISH)
+        run = _RUN if self._step.test_command else _RUN[:1]
+        return (*_LOOK, *_EDIT, *run, *_FINISH)
+
+    def use(self, call: ToolCall) -> Result:
+        """Carry out one call. Raises: SandboxUnavailable."""
+        tool = next((tool for tool in self.tools if tool.name == call.name), None)
+        if tool is None:
+            names = ", ".join(tool.name for tool in self.tools)
+            return Result(
+                text=f"There is no tool {call.name!r}. The tools are: {names}.", ok=False, understood=False
+            )
+        try:
+            arguments = _arguments(call, tool)
+        except BadReply as error:
+            return Result(text=error.message, ok=False, understood=False)
+        acts: Mapping[str, Callable[..., Result]] = {
+            "search": self._search,
+            "open": self._open,
+            "edit": self._edit,
+            "create": self._create,
+            "delete": self._delete,
+            "run": self._run,
+            "run_tests": self._run_tests,
+            "finish": lambda summary: Result(text=summary, finished=True),
+        }
+        try:
+            return acts[call.name](**arguments)
+        except (BadReply, PathRefused) as error:
+            return Result(text=error.message, ok=False)
+
+    # --- looking ------------------------------------------------------------------------------------------
+
+    def _search(self, pattern: str, glob: str = "") -> Result:
+        paths = [
+            path
+            for path in self._tree.files()
+            if not is_secret(path) and (not glob or fnmatch(path, glob) or fnmatch(path, f"*/{glob}"))
+        ]
+        # grep's own engine cannot be sent into endless backtracking by a pattern.
+        extended = pattern.replace(r"\d", "[0-9]")
+        found = self._grep(["-E", "-e", extended], paths)
+        if found is None:
+            found = self._grep(["-F", "-e", pattern], paths)
+        if not found:
+            return Result(text="Nothing matches.")
+        more = f"\n... and {len(found) - _HITS} more lines" if len(found) > _HITS else ""
+        return Result(text="\n".join(line[:300] for line in found[:_HITS]) + more)
+
+    def _grep(self, how: Sequence[str], paths: Sequence[str]) -> list[str] | None:
+        """Lines that match; None for a pattern that cannot be read."""
+        lines: list[str] = []
+        for start in range(0, len(paths), 500):
+            argv = ["grep", "-nIHs", *how, "--", *(f"./{path}" for path in paths[start : start + 500])]
+            try:
+                done = subprocess.run(argv, cwd=self._tree.root, capture_output=True, timeout=20, check=False)
+            except subprocess.TimeoutExpired:
+                raise BadReply("The search took too long.") from None
+            if done.returncode > 1 and not done.stdout:
+                return None
+            lines += [line.removeprefix("./") for line in done.stdout.decode("utf-8", "replace").splitlines()]
+        return lines
+
+    def _open(self, path: str, start: int = 1, end: int = 0) -> Result:
+        lines = read_text(self._tree, path).splitlines()
+        first = max(1, start)
+        last = min(len(lines), end if end > 0 else len(lines), first + _LINES - 1)
+        if not lines:
+            return Result(text=f"{path} is empty.")
+        if first > len(lines):
+            return Result(text=f"{path} has {len(lines)} lines.", ok=False)
+        rest = f"\n({path} has {len(lines)} lines.)" if last < len(lines) else ""
+        return Result(text=numbered(lines[first - 1 : last], first) + rest)
+
+    # --- editing ------------------------------------------------------------------------------------------
+
+    def _edit(self, path: str, search: str, replace: str) -> Result:
+        return self._change(Edit(path=path, search=search, replace=replace), "edited")
+
+    def _create(self, path: str, content: str) -> Result:
+        file = self._tree.path(path)
+        if file.is_file() and file.stat().st_size:
+            raise BadReply(f"{path} exists; change it with edit.")
+        return self._change(Edit(path=path, replace=content), "created")
+
+    def _delete(self, path: str) -> Result:
+        return self._change(Edit(path=path, replace=None), "deleted")
+
+    def _change(self, edit: Edit, done: str) -> Result:
+        apply_edits(self._tree, [edit], inline=True)
+        self.edits += 1
+        self._close()
+        return Result(text=f"{edit.path} {done}.")
+
+    # --- running ------------------------------------------------------------------------------------------
+
+    def _run(self, command: str) -> Result:
+        result = self._open_session().run(command, limits=self._limits())
+        self._used = True
+        return _shown(result)
+
+    def _run_tests(self, ids: Sequence[str] = ()) -> Result:
+        if self._used:
+            # Commands may have changed the copy; the tests run on what the attempt really made.
+            self._close()
+        result = self._test_runner(self._open_session(), self._step, ids, self._limits())
+        self._used = True
+        return _shown(result)
+
+    def _limits(self) -> Limits:
+        return Limits(seconds=max(1.0, min(_SECONDS, self._budget.remaining_seconds)))
+
+    def _open_session(self) -> Session:
+        if self._session is None:
+            self._session = self._stack.enter_context(self._sandbox.open(self._tree.root))
+        return self._session
+
+    def _close(self) -> None:
+        """The next command gets a fresh copy of the tree."""
+        self._stack.close()
+        self._session, self._used = None, False
+
+
+def run_command(session: Session, step: Step, ids: Sequence[str], limits: Limits) -> CommandResult:
+    """The step's own test command, narrowed to test ids where it is pytest's."""
+    command = step.test_command
+    if ids and re.search(r"\bpytest\b", command):
+        command += " " + " ".join(shlex.quote(test) for test in ids)
+    return session.run(command, limits=limits)
+
+
+def _shown(result: CommandResult) -> Result:
+    ends = f"exit code {result.exit_code}"
+    if result.timed_out:
+        ends = f"stopped after {result.seconds:.0f} s"
+    elif result.out_of_memory:
+        ends = "out of memory"
+    return Result(text=f"{cut(result.output.strip(), _OUTPUT)}\n({ends})".lstrip(), ok=result.exit_code == 0)
+
+
+def _arguments(call: ToolCall, tool: Tool) -> dict[str, Any]:
+    """Raises: BadReply, for the model to read."""
+    try:
+        given = json.loads(call.arguments or "{}")
+    except ValueError as error:
+        raise BadReply(f"The arguments of {call.name} are no valid JSON: {error}.") from None
+    if not isinstance(given, dict):
+        raise BadReply(f"The arguments of {call.name} must be a JSON object.")
+    schema: Any = tool.parameters
+    missing = [name for name in schema["required"] if given.get(name) is None]
+    if missing:
+        raise BadReply(f"{call.name} needs {', '.join(missing)}.")
+    known = {
+        name: value for name, value in given.items() if name in schema["properties"] and value is not None
+    }
+    for name, value in known.items():
+        known[name] = _typed(call.name, name, value, schema["properties"][name]["type"])
+    return known
+
+
+def _typed(tool: str, name: str, value: object, kind: str) -> object:
+    match kind:
+        case "string":
+            good = isinstance(value, str)
+        case "integer":
+            if isinstance(value, str) and value.strip().isdigit():
+                return int(value)
+            good = isinstance(value, int) and not isinstance(value, bool)
+        case _:
+            value = [value] if isinstance(value, str) else value
+            good = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if not good:
+        raise BadReply(f"{name} of {tool} must be {'an' if kind[0] in 'ai' else 'a'} {kind}.")
+    return value
