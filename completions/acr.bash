@@ -68,7 +68,7 @@ _acr_place() {
     'acr route 0') echo any ;;
     'acr memory 0') echo 'choices:stats list show forget' ;;
     'acr memory show 0') echo outcomes ;;
-    'acr memory forget 0') echo outcomes ;;
+    'acr memory forget '*) echo outcomes ;;
     'acr models 0') echo 'choices:list add remove test' ;;
     'acr models add 0') echo any ;;
     'acr models remove 0') echo models ;;

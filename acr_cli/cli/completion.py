@@ -8,7 +8,7 @@ themselves, as in `none|on`.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Value:
     kind: str = "any"
     name: str = ""  # the placeholder
     choices: tuple[str, ...] = ()
+    many: bool = False  # the last place, which any number may take
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +107,11 @@ def _node(command: Any, path: tuple[str, ...], line: str) -> Node:
         path=path,
         help=line,
         flags=(*(_flag(option) for option in options), Flag(names=("-h", "--help"), help="Show help.")),
-        arguments=tuple(_value(p.metavar) for p in command.params if p.param_type_name == "argument"),
+        arguments=tuple(
+            replace(_value(p.metavar), many=p.nargs == -1)
+            for p in command.params
+            if p.param_type_name == "argument"
+        ),
         children=tuple(
             _node(children[name], (*path, name), _line(children[name], path, name)) for name in children
         ),

@@ -142,7 +142,8 @@ def script(top: Node) -> str:
             value = Value(kind="choices", choices=tuple(child.path[-1] for child in node.children))
             lines.append(f"    {_quoted((*node.path, '0'))}) echo {_word(value)} ;;")
         for place, argument in enumerate(node.arguments):
-            lines.append(f"    {_quoted((*node.path, str(place)))}) echo {_word(argument)} ;;")
+            where = f"{_quoted((*node.path, ''))}*" if argument.many else _quoted((*node.path, str(place)))
+            lines.append(f"    {where}) echo {_word(argument)} ;;")
     lines += ["    esac", "}", "", "# The options of the command $1.", "_acr_flags() {", "    case $1 in"]
     for node in nodes:
         own = " ".join(name for flag in node.flags for name in flag.names)

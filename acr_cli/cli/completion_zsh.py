@@ -37,7 +37,10 @@ def script(top: Node) -> str:
 def _function(node: Node, shared: tuple[Flag, ...]) -> str:
     specs = [_option(flag) for flag in (*node.flags, *shared)]
     if not node.children:
-        specs += [f"'{place}::{_text(value.name) or ' '}:{_action(value)}'" for place, value in _places(node)]
+        specs += [
+            f"'{'*' if value.many else f'{place}:'}:{_text(value.name) or ' '}:{_action(value)}'"
+            for place, value in _places(node)
+        ]
         body = " \\\n        ".join(["_arguments -s -S", *specs])
         return f"{_name(node.path)}() {{\n    {body}\n}}\n"
     specs += ["'1: :->command'", "'*:: :->rest'"]

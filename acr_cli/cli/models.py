@@ -39,9 +39,12 @@ def list_(ctx: typer.Context, as_json: bool = typer.Option(False, "--json", help
         return 0
     columns = ["model", ">USD/M in", ">out", ">context", "key", "where"]
     show_table(invocation.out, columns, [_row(candidate, environment) for candidate in candidates])
-    for proposal in found(settings):
+    proposals = found(settings)
+    for proposal in proposals:
         if proposal.name not in settings.providers:
             say(invocation.out, f"{proposal.says} Not accepted yet: `acr config init`.", "dim")
+    for name in sorted({*settings.providers} - {proposal.name for proposal in proposals}):
+        say(invocation.out, f"{name} is accepted, but its key is not set or it does not answer.", "yellow")
     return 0
 
 

@@ -32,6 +32,8 @@ CASES = [
     ("acr fix --allow openai/mine,ollama/q", "acr fix --allow openai/mine,ollama/qwen:8b"),
     ("acr fix --model ollama/qwen:", "acr fix --model ollama/qwen:8b"),
     ("acr runs show 2026", "acr runs show 20260102-000000-abcd"),
+    ("acr models test openai/m", "acr models test openai/mine"),
+    ("acr fix --network=o", "acr fix --network=on"),
     ("acr fix --issue some-iss", "acr fix --issue some-issue.txt"),
 ]
 
