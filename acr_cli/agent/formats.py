@@ -104,11 +104,6 @@ FORMATS: tuple[EditFormat, ...] = (SearchReplace(), WholeFile())
 """The built-in formats."""
 
 
-def format_named(name: str) -> EditFormat | None:
-    """The built-in format of this name, None where there is none. Pure."""
-    return next((each for each in FORMATS if each.name == name), None)
-
-
 def _whole(path: str, lines: Sequence[str]) -> str:
     for line in lines:
         if _ELIDED.match(line):

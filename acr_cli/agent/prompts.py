@@ -18,33 +18,33 @@ _ROLE = "You are a careful programmer at work in a copy of a git repository."
 _DUTIES = {
     StepKind.EDIT: (
         "Change the source so that the task is done. Find the cause before you change anything, and make the "
-        "smallest change that removes it. Do not edit existing tests or test configuration: such edits are undone "
-        "before the tests are run. Do not make a test pass by special-casing it."
+        "smallest change that removes it. Do not edit existing tests or test configuration: such edits are "
+        "undone before the tests are run. Do not make a test pass by special-casing it."
     ),
     StepKind.TEST: (
-        "Write a test that fails now, for the reason that the task describes, and will pass once the task is done. "
-        "Put it where this repository keeps its tests. Do not change the source or existing tests."
+        "Write a test that fails now, for the reason that the task describes, and will pass once the task is "
+        "done. Put it where this repository keeps its tests. Do not change the source or existing tests."
     ),
     StepKind.PLAN: (
         "Plan the task; change nothing. Answer with a JSON list of at most six steps and nothing else, each "
-        '{"text": what is to be done, "kind": "edit" or "test" or "review", "files": [paths to look at first]}. '
-        "Each step is done by somebody who sees only its text and the repository. Use as few steps as possible; one "
-        "is often enough."
+        '{"text": what is to be done, "kind": "edit" or "test" or "review", "files": [paths to look at]}. '
+        "Each step is done by somebody who sees only its text and the repository. Use as few steps as "
+        "possible; one is often enough."
     ),
     StepKind.REVIEW: (
-        "Review the repository's present state against the task; change nothing. Answer with what is wrong or "
-        "missing, most important first, or with the one line: nothing to add."
+        "Review the repository's present state against the task; change nothing. Answer with what is wrong "
+        "or missing, most important first, or with the one line: nothing to add."
     ),
 }
 
 _WITH_TOOLS = (
-    "Work with the tools. Read before you edit. Commands run in a sandbox without network, on a copy: what they "
-    "change is thrown away. When you are done, call finish with one sentence."
+    "Work with the tools. Read before you edit. Commands run in a sandbox without network, on a copy: what "
+    "they change is thrown away. When you are done, call finish with one sentence."
 )
 
 _IN_TEXT = (
-    "You have no tools. If you cannot do without a file that is not shown, answer only with lines `OPEN path`. "
-    "Otherwise answer with the edits. {instructions}"
+    "You have no tools. If you cannot do without a file that is not shown, answer only with lines "
+    "`OPEN path`. Otherwise answer with the edits. {instructions}"
 )
 
 
@@ -61,8 +61,8 @@ def system(step: Step, edit_format: EditFormat | None, *, tools: bool) -> Messag
 def user(step: Step, tree: Tree, *, room: int, whole_files: bool) -> Message:
     """The step: task, failing tests, what was tried before, and the repository.
 
-    `room` is how many characters may go to files. With `whole_files` they are shown as they are, and all of a small
-    repository's, since the model cannot ask for more; without, with line numbers."""
+    `room` is how many characters may go to files. With `whole_files` they are shown as they are, and all of a
+    small repository's, since the model has no tool to ask for more; without, with line numbers."""
     parts = [_task(step)]
     if step.failures:
         parts.append(_failures(step.failures))

@@ -50,7 +50,7 @@ def listing(tree: Tree) -> str:
 
 
 def files_at_hand(step: Step, tree: Tree) -> tuple[str, ...]:
-    """Files worth a look, the likeliest first: named by the step, in tracebacks, imported by failing tests."""
+    """Files worth a look, the likeliest first: named, in tracebacks, imported by the failing tests."""
     everything = [path for path in tree.files() if not is_secret(path)]
     known = set(everything)
     details = "\n".join(f"{case.message}\n{case.detail}" for case in step.failures)

@@ -1,0 +1,362 @@
+"""A model at work on a step, by script."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acr_cli.agent.backend import Agent, edit_format_of
+from acr_cli.agent.working import Patience
+from acr_cli.errors import BudgetExhausted, ConfigurationError, ProviderUnavailable
+from acr_cli.events import ToolCalled
+from acr_cli.protocols import Reply, ToolCall
+from acr_cli.records import Lesson, StepKind, Usage
+from acr_cli.testing.answers import call
+from acr_cli.testing.scripted import ScriptedModel
+from tests.agent.conftest import candidate, step
+
+FIX = call("edit", {"path": "calc.py", "search": "a - b", "replace": "a + b"})
+DONE = call("finish", {"summary": "Added instead of subtracted."})
+BLOCK = "calc.py\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n"
+
+
+def carry_out(script, tree, sandbox, budget, *, who=None, what=None, **settings):
+    """An attempt by script: (attempt, model, events)."""
+    model = script if isinstance(script, ScriptedModel) else ScriptedModel(script, cost=0.01)
+    events: list = []
+    agent = Agent(gateway=model, emit=events.append, **settings)
+    attempt = agent.attempt(what or step(), who or candidate(), tree, sandbox, budget)
+    assert sandbox.open_now == 0
+    return attempt, model, events
+
+
+def results(model) -> list[str]:
+    """What the tools answered, as the last call saw it."""
+    return [message.content for message in model.calls[-1].messages if message.role == "tool"]
+
+
+# --- with tools -------------------------------------------------------------------------------------------
+
+
+def test_a_model_looks_edits_tests_and_finishes(tree, sandbox, budget) -> None:
+    script = [
+        call("open", {"path": "calc.py"}),
+        (call("search", {"pattern": r"def \w+", "glob": "*.py"}), call("run_tests")),
+        FIX,
+        call("run_tests", {"ids": ["test_calc.py::test_add"]}),
+        DONE,
+    ]
+    attempt, model, events = carry_out(script, tree, sandbox, budget)
+    opened, found, before, edited, after = results(model)
+    assert opened == "1: def add(a, b):\n2:     return a - b"
+    assert "calc.py:1:def add(a, b):" in found.splitlines()
+    assert "1 failed" in before
+    assert "(exit code 1)" in before
+    assert edited == "calc.py edited."
+    assert "1 passed" in after
+    assert attempt.files == ("calc.py",)
+    assert "+    return a + b" in attempt.patch
+    assert (attempt.summary, attempt.void, attempt.tried) == ("Added instead of subtracted.", "", 6)
+    assert attempt.usage == Usage(input_tokens=500, output_tokens=50, calls=5)
+    assert attempt.cost_usd == pytest.approx(0.05)
+    assert budget.spent_usd == pytest.approx(0.05)
+    assert sandbox.opened == 2
+    assert [event.ok for event in events if isinstance(event, ToolCalled)] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def test_the_prompt_holds_failures_files_and_lessons(tree, sandbox, budget) -> None:
+    lesson = Lesson(candidate="weak", patch="-return 1", reason="test_add still fails: assert 4 == 3")
+    _, model, _ = carry_out([DONE], tree, sandbox, budget, what=step(lessons=(lesson,), text="Mend add."))
+    system, user = model.calls[0].messages
+    assert "careful programmer" in system.content
+    for part in (
+        "The task:\nMend add.",
+        "test_calc.py::test_add\n  AssertionError: assert -1 == 3",
+        "calc.py\n```\n1: def add(a, b):",
+        "assert 4 == 3",
+        "-return 1",
+        "b.py",
+        "-m pytest",
+    ):
+        assert part in user.content
+    assert user.content.index("\ncalc.py\n```") < user.content.index("\ntest_calc.py\n```")
+
+
+def test_what_commands_change_is_thrown_away(tree, sandbox, budget) -> None:
+    script = [
+        call("run", {"command": "echo 'x = 5' > a.py; cat a.py"}),
+        call("run", {"command": "cat a.py"}),
+        DONE,
+    ]
+    attempt, model, _ = carry_out(script, tree, sandbox, budget)
+    assert results(model)[0].startswith("x = 5")
+    assert attempt.patch == ""
+    assert (tree.root / "a.py").read_bytes() == b"x = 1\n"
+
+
+def test_tests_run_on_the_tree_and_not_on_what_commands_made_of_it(tree, sandbox, budget) -> None:
+    script = [call("run", {"command": "sed -i s/-/+/ calc.py"}), call("run_tests"), DONE]
+    _, model, _ = carry_out(script, tree, sandbox, budget)
+    assert "1 failed" in results(model)[1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (call("edit", '{"path": "calc.py", '), "no valid JSON"),
+        (call("edit", "[1]"), "must be a JSON object"),
+        (call("edit", {"path": "calc.py"}), "edit needs search, replace"),
+        (call("open", {"path": 5}), "path of open must be a string"),
+        (call("open", {"path": "calc.py", "start": "x"}), "must be an integer"),
+        (call("run_tests", {"ids": 5}), "must be an array"),
+        (
+            call("str_replace_editor", {"path": "calc.py"}),
+            "There is no tool 'str_replace_editor'. The tools are: search",
+        ),
+        (call("open", {"path": "../secret"}), "../secret"),
+        (call("create", {"path": "/etc/passwd", "content": "x"}), "/etc/passwd"),
+        (call("create", {"path": ".git/hooks/pre-commit", "content": "x"}), ".git"),
+        (call("create", {"path": "calc.py", "content": "x"}), "exists; change it with edit"),
+        (call("delete", {"path": "nothing.py"}), "does not exist"),
+        (call("open", {"path": "nothing.py"}), "There is no file nothing.py"),
+        (call("edit", {"path": "calc.py", "search": "a * b", "replace": "x"}), "2:     return a - b"),
+        (call("open", {"path": "calc.py", "start": 9}), "has 2 lines"),
+    ],
+)
+def test_a_call_that_cannot_be_carried_out_is_answered(tree, sandbox, budget, wrong, says) -> None:
+    attempt, model, _ = carry_out([wrong, FIX, DONE], tree, sandbox, budget)
+    assert says in results(model)[0]
+    assert attempt.files == ("calc.py",)
+
+
+def test_files_that_may_hold_keys_are_not_shown(tree, sandbox, budget) -> None:
+    (tree.root / ".env").write_text("KEY=sk-secret\n")
+    script = [call("open", {"path": ".env"}), call("search", {"pattern": "sk-"}), DONE]
+    _, model, _ = carry_out(script, tree, sandbox, budget)
+    assert "may hold keys" in results(model)[0]
+    assert not any("sk-secret" in message.content for message in model.calls[-1].messages)
+
+
+def test_a_bad_pattern_is_searched_for_literally(tree, sandbox, budget) -> None:
+    _, model, _ = carry_out([call("search", {"pattern": "add(1, 2"}), DONE], tree, sandbox, budget)
+    assert "test_calc.py:5:" in results(model)[0]
+
+
+def test_the_same_call_again_and_again_ends_the_attempt(tree, sandbox, budget) -> None:
+    again = call("open", {"path": "calc.py"})
+    attempt, model, _ = carry_out([again] * 20, tree, sandbox, budget)
+    assert "again and again" in attempt.summary
+    assert len(model.calls) == 7
+    assert "nothing has changed since" in results(model)[-1]
+
+
+def test_running_the_tests_after_every_edit_is_honest_repetition(tree, sandbox, budget) -> None:
+    script: list = []
+    for number in range(6):
+        text = f"x = {number + 1}", f"x = {number + 2}"
+        script += [
+            call("edit", {"path": "a.py", "search": text[0], "replace": text[1]}),
+            call("run", {"command": "true"}),
+        ]
+    attempt, _, _ = carry_out([*script, DONE], tree, sandbox, budget)
+    assert attempt.summary == "Added instead of subtracted."
+
+
+def test_nonsense_calls_are_bounded(tree, sandbox, budget) -> None:
+    script = [call("nonsense", {"n": n}) for n in range(20)]
+    attempt, model, _ = carry_out(script, tree, sandbox, budget)
+    assert len(model.calls) == 5
+    assert (attempt.void, attempt.patch) == ("", "")
+    assert "could not be understood" in attempt.summary
+
+
+def test_calls_of_the_model_are_bounded(tree, sandbox, budget) -> None:
+    script = [call("open", {"path": "calc.py", "start": n}) for n in range(1, 20)]
+    attempt, model, _ = carry_out(script, tree, sandbox, budget, patience=Patience(calls=4))
+    assert len(model.calls) == 4
+    assert "Stopped after 4 calls" in attempt.summary
+
+
+def test_talk_without_a_call_is_reminded_and_then_ended(tree, sandbox, budget) -> None:
+    attempt, model, _ = carry_out(["Sure!"] * 9, tree, sandbox, budget)
+    assert len(model.calls) == 3
+    assert "changed nothing" in attempt.summary
+
+
+def test_talk_after_an_edit_ends_the_step(tree, sandbox, budget) -> None:
+    attempt, model, _ = carry_out([FIX, "It adds now.\n\nDetails follow."], tree, sandbox, budget)
+    assert (attempt.summary, len(model.calls)) == ("It adds now.", 2)
+
+
+def test_every_call_of_a_reply_is_answered_also_behind_finish(tree, sandbox, budget) -> None:
+    attempt, _, events = carry_out([(DONE, FIX)], tree, sandbox, budget)
+    assert attempt.files == ("calc.py",)
+    assert len(events) == 2
+
+
+def test_a_provider_that_fails_makes_the_attempt_void_with_its_cost(tree, sandbox, budget) -> None:
+    attempt, _, _ = carry_out([FIX, ProviderUnavailable("model: no answer in time.")], tree, sandbox, budget)
+    assert attempt.void == "model: no answer in time."
+    assert attempt.cost_usd == pytest.approx(0.02)
+    assert attempt.usage.calls == 1
+
+
+def test_a_sandbox_that_breaks_makes_the_attempt_void(tree, sandbox, budget) -> None:
+    sandbox.broken = True
+    attempt, _, _ = carry_out([call("run", {"command": "true"})], tree, sandbox, budget)
+    assert attempt.void == "The container is gone."
+
+
+def test_an_exhausted_budget_ends_the_run(tree, sandbox, budget) -> None:
+    model = ScriptedModel([FIX, FIX], cost=0.6)
+    with pytest.raises(BudgetExhausted):
+        carry_out(model, tree, sandbox, budget)
+    assert len(model.calls) == 1
+
+
+def test_old_outputs_are_dropped_when_the_context_fills(tree, sandbox, budget) -> None:
+    (tree.root / "long.txt").write_text("word " * 1500)
+    script = [*(call("open", {"path": "long.txt", "end": n}) for n in range(1, 9)), DONE]
+    _, model, _ = carry_out(script, tree, sandbox, budget, who=candidate(context_window=12_000))
+    last = model.calls[-1].messages
+    assert sum(len(message.content) for message in last) < 12_000 * 3
+    assert any("was dropped" in message.content for message in last)
+    assert len(results(model)) == 8
+
+
+def test_a_call_cut_off_in_its_arguments_says_so(tree, sandbox, budget) -> None:
+    cut = Reply(
+        content="", tool_calls=(ToolCall(id="c", name="create", arguments='{"path": "x'),), finish="length"
+    )
+    _, model, _ = carry_out([cut, DONE], tree, sandbox, budget)
+    assert "cut off" in results(model)[0]
+
+
+def test_the_transcript_is_kept_as_json_lines(tree, sandbox, budget, tmp_path) -> None:
+    carry_out([FIX, DONE], tree, sandbox, budget, transcripts=tmp_path / "t")
+    carry_out([DONE], tree, sandbox, budget, transcripts=tmp_path / "t")
+    first, second = sorted((tmp_path / "t").iterdir())
+    assert (first.name, second.name) == ("s1-test_model-1.jsonl", "s1-test_model-2.jsonl")
+    lines = [json.loads(line) for line in first.read_text().splitlines()]
+    assert [line["role"] for line in lines] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "end",
+    ]
+    assert lines[2]["tool_calls"][0]["name"] == "edit"
+    assert lines[2]["cost_usd"] == 0.01
+
+
+# --- in plain text ----------------------------------------------------------------------------------------
+
+TEXT = {"tools": False, "edit_format": "search-replace"}
+
+
+def test_edits_in_text_are_applied(tree, sandbox, budget) -> None:
+    attempt, model, _ = carry_out([f"I see.\n\n{BLOCK}"], tree, sandbox, budget, who=candidate(**TEXT))
+    assert attempt.files == ("calc.py",)
+    assert attempt.summary == "Changed calc.py."
+    assert not model.calls[0].tools
+    assert "<<<<<<< SEARCH" in model.calls[0].messages[0].content
+    assert "calc.py\n```\ndef add(a, b):\n    return a - b\n```" in model.calls[0].last
+
+
+def test_a_mismatch_goes_back_with_the_current_text_and_nothing_is_half_applied(
+    tree, sandbox, budget
+) -> None:
+    wrong = BLOCK + "\na.py\n<<<<<<< SEARCH\nx = 7\n=======\nx = 8\n>>>>>>> REPLACE\n"
+    attempt, model, _ = carry_out([wrong, BLOCK], tree, sandbox, budget, who=candidate(**TEXT))
+    assert "1: x = 1" in model.calls[1].last
+    assert attempt.files == ("calc.py",)
+    assert len(model.calls) == 2
+
+
+def test_an_ambiguous_edit_changes_nothing(tree, sandbox, budget) -> None:
+    (tree.root / "calc.py").write_bytes(b"def f():\n    return a - b\n\ndef g():\n    return a - b\n")
+    attempt, model, _ = carry_out([BLOCK] * 4, tree, sandbox, budget, who=candidate(**TEXT))
+    assert "2 places, from lines 2, 5" in model.calls[1].last
+    assert (attempt.patch, attempt.void) == ("", "")
+    assert len(model.calls) == 4
+    assert "could not be applied" in attempt.summary
+
+
+def test_a_model_may_ask_for_files(tree, sandbox, budget) -> None:
+    attempt, model, _ = carry_out(
+        ["OPEN b.py\nOPEN ../x", BLOCK], tree, sandbox, budget, who=candidate(**TEXT)
+    )
+    assert "b.py\n```\ny = 1\n```" in model.calls[1].last
+    assert "'../x'" in model.calls[1].last
+    assert attempt.files == ("calc.py",)
+
+
+def test_the_other_format_is_understood_too(tree, sandbox, budget) -> None:
+    whole = "calc.py\n```python\ndef add(a, b):\n    return a + b\n```\n"
+    attempt, _, _ = carry_out([whole], tree, sandbox, budget, who=candidate(**TEXT))
+    assert attempt.files == ("calc.py",)
+
+
+def test_line_ends_survive_an_edit_in_text(tree, sandbox, budget) -> None:
+    (tree.root / "calc.py").write_bytes(b"def add(a, b):\r\n    return a - b\r\n")
+    carry_out([BLOCK], tree, sandbox, budget, who=candidate(**TEXT))
+    assert (tree.root / "calc.py").read_bytes() == b"def add(a, b):\r\n    return a + b\r\n"
+
+
+@pytest.mark.parametrize(
+    ("who", "name"),
+    [
+        ({"tools": True}, None),
+        ({"tools": None}, None),
+        ({"tools": True, "local": True}, None),
+        ({"tools": False}, "search-replace"),
+        ({"tools": None, "local": True}, "whole-file"),
+        ({"tools": True, "edit_format": "whole-file"}, "whole-file"),
+        ({"tools": False, "edit_format": "tools"}, None),
+    ],
+)
+def test_the_edit_format_follows_from_the_model(who, name) -> None:
+    edit_format = edit_format_of(candidate(**who))
+    assert (edit_format and edit_format.name) == name
+
+
+def test_an_unknown_edit_format_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="'udiff'") as caught:
+        edit_format_of(candidate(edit_format="udiff"))
+    assert caught.value.exit_code == 3
+    assert "search-replace" in caught.value.hint
+
+
+# --- other kinds of steps ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", [{}, TEXT])
+def test_a_plan_step_proposes_steps_and_changes_nothing(tree, sandbox, budget, who) -> None:
+    mend = '{"text": "Mend add.", "kind": "edit", "files": ["calc.py"]}'
+    plan = f'```json\n[{mend}, {{"text": "Test it.", "kind": "test"}}]\n```'
+    what = step(kind=StepKind.PLAN, text="A long wish.", failures=())
+    attempt, model, _ = carry_out([plan], tree, sandbox, budget, who=candidate(**who), what=what)
+    assert [(s.id, s.kind, s.files) for s in attempt.steps] == [
+        ("s1.1", StepKind.EDIT, ("calc.py",)),
+        ("s1.2", StepKind.TEST, ()),
+    ]
+    assert attempt.steps[0].text.startswith("Mend add.")
+    assert {tool.name for tool in model.calls[0].tools} <= {"search", "open", "finish"}
+    assert attempt.patch == ""
+
+
+def test_a_review_step_cannot_edit(tree, sandbox, budget) -> None:
+    what = step(kind=StepKind.REVIEW, failures=())
+    attempt, model, _ = carry_out([FIX, "Nothing to add."], tree, sandbox, budget, what=what)
+    assert "There is no tool 'edit'" in results(model)[0]
+    assert (attempt.summary, attempt.patch) == ("Nothing to add.", "")

@@ -1,0 +1,110 @@
+"""How models write edits down, well and badly."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acr_cli.agent.formats import SearchReplace, WholeFile
+from acr_cli.errors import BadReply
+from acr_cli.protocols import Edit
+
+BLOCK = "<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE"
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "src/a.py\n",
+        "**src/a.py**\n",
+        "`src/a.py`\n",
+        "### src/a.py\n",
+        "File: src/a.py\n",
+        "src/a.py:\n",
+        "src/a.py\n```python\n",
+        "```python\nsrc/a.py\n",
+        "```python src/a.py\n",
+        "src/a.py\n\n```\n",
+    ],
+)
+def test_the_path_stands_above_a_block(above) -> None:
+    assert SearchReplace().parse(f"Here:\n\n{above}{BLOCK}\n```\n") == (
+        Edit(path="src/a.py", search="a = 1\n", replace="a = 2\n"),
+    )
+
+
+def test_blocks_follow_each_other_and_keep_the_path() -> None:
+    edits = SearchReplace().parse(f"a.py\n{BLOCK}\n\n{BLOCK}\n\nsub dir/b.py\n{BLOCK}\n")
+    assert [edit.path for edit in edits] == ["a.py", "a.py", "sub dir/b.py"]
+
+
+def test_an_empty_search_makes_a_file_and_a_line_deletes_one() -> None:
+    reply = "new.py\n<<<<<<< SEARCH\n=======\nx = 1\n>>>>>>> REPLACE\n\nDELETE FILE old.py\n"
+    assert SearchReplace().parse(reply) == (
+        Edit(path="new.py", search="", replace="x = 1\n"),
+        Edit(path="old.py", replace=None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ("I would change a.py.", "no edit"),
+        (f"python\n{BLOCK}", "no file's path"),
+        (f"```python\n{BLOCK}", "no file's path"),
+        ("a.py\n<<<<<<< SEARCH\na = 1\n", "no ======= line"),
+        ("a.py\n<<<<<<< SEARCH\na = 1\n=======\na = 2\n", "no >>>>>>> REPLACE line"),
+        (f"a.py\n<<<<<<< SEARCH\na = 1\n{BLOCK}", "no ======= line"),
+    ],
+)
+def test_a_bad_reply_says_what_is_wrong(reply, says) -> None:
+    with pytest.raises(BadReply, match=says):
+        SearchReplace().parse(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "src/a.py\n```python\na = 2\n```\n",
+        "Some words.\n\n**src/a.py**\n\n```\na = 2\n```\nMore words.",
+        "```python src/a.py\na = 2\n```\n",
+    ],
+)
+def test_a_whole_file_stands_in_a_fence_below_its_path(reply) -> None:
+    assert WholeFile().parse(reply) == (Edit(path="src/a.py", replace="a = 2\n"),)
+
+
+def test_a_fence_without_a_path_is_talk() -> None:
+    reply = "Run this:\n```sh\nmake\n```\na.md\n````\n```\ncode\n```\n````\n"
+    assert WholeFile().parse(reply) == (Edit(path="a.md", replace="```\ncode\n```\n"),)
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ("```python\na = 2\n```\n", "no file below its path"),
+        ("a.py\n```\na = 2\n", "cut off"),
+        ("a.py\n```\na = 2\n# ... rest of the code ...\n```\n", "abbreviated"),
+        ("a.js\n```\n// ... existing code\n```\n", "abbreviated"),
+    ],
+)
+def test_a_whole_file_that_is_none_is_refused(reply, says) -> None:
+    with pytest.raises(BadReply, match=says):
+        WholeFile().parse(reply)
+
+
+TEXT = st.text(st.sampled_from("ab.py/ \n`<=>#*") | st.characters(codec="utf-8"), max_size=80)
+
+
+@given(
+    reply=st.lists(
+        TEXT | st.sampled_from(["\n<<<<<<< SEARCH\n", "\n=======\n", "\n>>>>>>> REPLACE\n", "\n```\n"])
+    )
+)
+def test_any_reply_gives_edits_or_a_reason(reply) -> None:
+    for edit_format in (SearchReplace(), WholeFile()):
+        try:
+            assert edit_format.parse("".join(reply))
+        except BadReply as error:
+            assert error.message  # noqa: PT017
