@@ -41,6 +41,12 @@ _GROUP = "root:x:0:\nacr:x:1000:\nnogroup:x:65534:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 _NSSWITCH = "passwd: files\ngroup: files\nhosts: files dns\n"
 
+# What runs first inside. bwrap binds the sandbox's life to its own only when this is running; until then it
+# would outlive an acr that is killed. So it says that it runs and waits for a word, and ends without one.
+# And a program that does not exist is exit code 127 here, and no failure of bwrap.
+_READY = b"acr: ready\n"
+_FIRST = 'echo "acr: ready"; read -r _ || exit 125; exec "$@" </dev/null'
+
 # Of /etc only what programs need to start; nothing that may hold a secret (no /etc/ssl/private).
 _ETC = (
     *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "terminfo"),
@@ -218,11 +224,7 @@ class BubblewrapSession(Copy):
         with _Started(self._command(argv, limits), self._environment(environment or {})) as started:
             started.limit(limits, reserving=self._sandbox.place.reserving)
             started.go()
-            result = watch(started.process, limits=limits, kill=started.kill)
-            failed = result.exit_code != 0 and not started.ran and result.output.startswith("bwrap: ")
-        if failed:
-            raise SandboxBroken(f"bubblewrap cannot start a command: {result.output.strip()}.")
-        return result
+            return watch(started.process, limits=limits, kill=started.kill)
 
     def _command(self, argv: Sequence[str], limits: Limits) -> list[str]:
         place = self._sandbox.place
@@ -238,8 +240,7 @@ class BubblewrapSession(Copy):
             *("--bind", str(self._folder / "work"), WORK, "--bind", str(self._folder / "scratch"), SCRATCH),
             *binds,
             *("--remount-ro", "/", "--remount-ro", "/dev", "--chdir", WORK),
-            # Through sh, so that a program that does not exist is exit code 127 and no failure of bwrap.
-            *("--", "/bin/sh", "-c", 'exec "$@"', "sh", *argv),
+            *("--", "/bin/sh", "-c", _FIRST, "sh", *argv),
         ]
 
     def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
@@ -295,7 +296,7 @@ class _Started:
             own = ["--json-status-fd", str(status_in), "--block-fd", str(block_out)]
             self.process = subprocess.Popen(
                 [command[0], *own, *command[1:]],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=dict(environment),
@@ -314,7 +315,7 @@ class _Started:
     def __enter__(self) -> _Started:
         try:
             with contextlib.suppress(OSError):
-                self._first = self._read_status("child-pid")
+                self._first = self._first_process()
                 if self._first is not None:
                     self._handle = os.pidfd_open(self._first)
         except BaseException:
@@ -328,26 +329,18 @@ class _Started:
         self._close()
 
     def _close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout) if hasattr(self, "process") else ():
+            if stream is not None:
+                stream.close()
         for handle in (self._status, self._block, self._handle):
             if handle is not None:
                 with contextlib.suppress(OSError):
                     os.close(handle)
 
-    @property
-    def ran(self) -> bool:
-        """Whether the command itself was started and ended; asked once, after the end."""
-        return self._read_status("exit-code") is not None
-
-    def _read_status(self, name: str) -> int | None:
-        """One line of what bwrap reports; None at the end of the stream."""
-        line = b""
-        while not line.endswith(b"\n"):
-            piece = os.read(self._status, 1)
-            if not piece:
-                return None
-            line += piece
-        value = json.loads(line).get(name)
-        return int(value) if value is not None else self._read_status(name)
+    def _first_process(self) -> int | None:
+        """The first line of what bwrap reports; None when it has ended before."""
+        line = _line(self._status)
+        return int(json.loads(line)["child-pid"]) if line.endswith(b"\n") else None
 
     def limit(self, limits: Limits, *, reserving: bool) -> None:
         if self._first is None:
@@ -371,8 +364,20 @@ class _Started:
             os.sched_setaffinity(self._first, available[: max(1, math.ceil(limits.cpus))])
 
     def go(self) -> None:
+        """Let the command begin.
+
+        Raises: SandboxBroken with what bwrap says when it cannot."""
+        assert self.process.stdin is not None and self.process.stdout is not None  # noqa: S101, PT018
+        said = b""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._block, b"1")
+            while not said.endswith(_READY):
+                line = _line(self.process.stdout.fileno())
+                said += line
+                if not line:
+                    reason = said.decode(errors="replace").strip()
+                    raise SandboxBroken(f"bubblewrap cannot start a command: {reason or 'it ended'}.")
+            self.process.stdin.write(b"\n")
 
     def kill(self) -> None:
         """End pid 1 of the sandbox, with which the kernel ends all others; wait until they are gone."""
@@ -381,6 +386,14 @@ class _Started:
                 signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             select.select([self._handle], [], [], 10)
         self.process.kill()
+
+
+def _line(handle: int) -> bytes:
+    """One line and nothing of what follows; shorter at the end of the stream."""
+    line = b""
+    while not line.endswith(b"\n") and (piece := os.read(handle, 1)):
+        line += piece
+    return line
 
 
 def _counts_by_namespace() -> bool:

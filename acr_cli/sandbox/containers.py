@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import secrets
 import tarfile
 import tempfile
@@ -275,33 +274,39 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
     reader = threading.Thread(target=_read, args=(stream, output), daemon=True)
     begun = time.monotonic()
     try:
-        container.start()
-    except docker.errors.APIError as error:
+        try:
+            container.start()
+        except docker.errors.APIError as error:
+            explanation = str(error.explanation or error)
+            if code := _cannot_execute(explanation):
+                return CommandResult(exit_code=code, output=explanation, seconds=0.0)
+            raise
+        reader.start()
+        in_time = _wait(engine, container, limits.seconds)
+        seconds = time.monotonic() - begun
+        if not in_time:
+            _kill(container)
+        reader.join(_LAST_WORDS)
+    finally:
         _hang_up(stream)
-        if code := _cannot_execute(str(error.explanation or error)):
-            return CommandResult(exit_code=code, output=str(error.explanation), seconds=0.0)
-        raise
-    reader.start()
-    in_time = _wait(engine, container, limits.seconds)
-    seconds = time.monotonic() - begun
-    if not in_time:
-        with contextlib.suppress(docker.errors.APIError):  # it may just have ended
-            container.kill()
-        container.wait(timeout=60)
-    reader.join(_LAST_WORDS)
-    _hang_up(stream)
     container.reload()
     state = container.attrs["State"]
-    if state.get("Error") and state["ExitCode"] in {125, 126, 127}:
-        output.add(str(state["Error"]).encode())
     return CommandResult(
-        exit_code=_KILLED if not in_time else int(state["ExitCode"]),
+        exit_code=int(state["ExitCode"]) if in_time else _KILLED,
         output=output.text(),
         seconds=seconds,
         timed_out=not in_time,
         out_of_memory=bool(state.get("OOMKilled")),
         truncated=output.truncated,
     )
+
+
+def _kill(container: Container) -> None:
+    import docker.errors
+
+    with contextlib.suppress(docker.errors.APIError):  # it may just have ended
+        container.kill()
+    container.wait(timeout=60)
 
 
 def _cannot_execute(explanation: str) -> int:
@@ -317,17 +322,14 @@ def _wait(engine: Engine, container: Container, seconds: float) -> bool:
     import requests
 
     deadline = time.monotonic() + seconds
-    for _ in itertools.count():
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return False
+    while (left := deadline - time.monotonic()) > 0:
         try:
             container.wait(timeout=left)
             return True
         except (requests.exceptions.ConnectionError, requests.exceptions.ReadTimeout):
             # Both are how a time-out looks, and the first is also how a dead engine looks: it is asked.
             engine.client.ping()
-    raise AssertionError("unreachable")
+    return False
 
 
 def _hang_up(stream: CancellableStream[bytes]) -> None:

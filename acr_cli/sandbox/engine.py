@@ -88,8 +88,8 @@ def _shortly(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def broken(what: str) -> Iterator[None]:
-    """Errors of the engine while `what` is done become ours.
+def broken(what: str, *, but: type[Exception] = AcrError) -> Iterator[None]:
+    """Errors of the engine while `what` is done become ours, `but` these, which the caller tells.
 
     Raises: SandboxBroken."""
     import docker.errors
@@ -97,7 +97,7 @@ def broken(what: str) -> Iterator[None]:
 
     try:
         yield
-    except AcrError:
+    except (AcrError, but):
         raise
     except docker.errors.APIError as error:
         raise SandboxBroken(f"The Docker engine could not {what}: {error.explanation or error}.") from error

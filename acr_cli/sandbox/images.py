@@ -120,7 +120,7 @@ class Images:
         self._emit(Notice(level="info", text=f"Building the image of {dockerfile}, with network."))
         key = install.key(Recipe(language="", manifests=(dockerfile,), repository=recipe.repository), tree)
         try:
-            with broken("build an image"):
+            with broken("build an image", but=docker.errors.BuildError):
                 image, _ = self._engine.client.images.build(
                     path=str(tree),
                     dockerfile=dockerfile,

@@ -11,8 +11,7 @@ import pytest
 
 from acr_cli.errors import PathRefused
 from acr_cli.protocols import Recipe, Session
-
-from .conftest import LIMITS, Opened, Opener
+from tests.sandbox.conftest import LIMITS, Opened, Opener
 
 
 @pytest.mark.parametrize(

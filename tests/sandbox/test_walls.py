@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from acr_cli.protocols import Recipe, Session
-
-from .conftest import LIMITS, Opener
+from tests.sandbox.conftest import LIMITS, Opener
 
 CONNECT = """\
 import socket, sys
@@ -171,4 +169,4 @@ def test_the_network_can_be_allowed(opener: Opener, tree: Path) -> None:
     sandbox.prepare(Recipe(language="python"), tree)
     with sandbox.open(tree) as session:
         shown = session.run(["python", "-c", "import os; print(os.readlink('/proc/self/ns/net'))"]).output
-    assert shown.strip() == os.readlink("/proc/self/ns/net")
+    assert shown.strip() == str(Path("/proc/self/ns/net").readlink())
