@@ -144,7 +144,7 @@ class Screen:
         forecast = choice.forecast(choice.candidate)
         expected = ""
         if forecast is not None:
-            cost = "" if forecast.cost_usd is None else f" for about {usd(forecast.cost_usd)}"
+            cost = f" for about {usd(forecast.cost_usd)}" if forecast.cost_usd else ""
             expected = f"expects {percent(forecast.p_success)}{cost}"
         self._line("choice", f"{choice.candidate}{again}", style="bold cyan", rest=expected)
         self._below(one_line(choice.reason, 300))
@@ -256,13 +256,14 @@ def evidence_line(evidence: Evidence) -> str:
 HEADLINES: Mapping[Status, tuple[str, str]] = {
     Status.FIXED: ("Fixed and verified.", "bold green"),
     Status.NOT_FIXED: ("Not fixed.", "bold red"),
-    Status.NOTHING_TO_FIX: ("Nothing to fix: all tests pass.", "bold green"),
+    Status.NOTHING_TO_FIX: ("Nothing to fix.", "bold green"),
     Status.CHANGED_UNVERIFIED: ("A patch was made, but nothing proves it.", "bold yellow"),
-    Status.BUDGET: ("Stopped: the budget is reached.", "bold yellow"),
+    Status.BUDGET: ("The budget is reached.", "bold yellow"),
     Status.INTERRUPTED: ("Interrupted; your files are as they were.", "bold yellow"),
     Status.REFUSED: ("The repository was refused.", "bold red"),
     Status.ERROR: ("It could not be done.", "bold red"),
 }
+"""What is said where a run has no sentence of its own; a fix is said in any case."""
 
 
 def show_result(console: Console, result: RunResult) -> None:
@@ -271,7 +272,10 @@ def show_result(console: Console, result: RunResult) -> None:
 
     headline, style = HEADLINES[result.status]
     summary = clean(result.summary).strip()
-    console.print(Text.assemble((headline, style), f" {summary}" if summary else ""), soft_wrap=True)
+    if result.status is Status.FIXED and summary:
+        console.print(Text.assemble((headline, style), f" {summary}"), soft_wrap=True)
+    else:
+        console.print(Text(summary or headline, style), soft_wrap=True)
     if result.patch:
         console.print()
         show_patch(console, result.patch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from acr_cli.cli.terminal import one_line
+from acr_cli.cli.terminal import clean, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +34,8 @@ def say(console: Console, text: str = "", style: str = "") -> None:
     """One line of our own words around text from elsewhere."""
     from rich.text import Text
 
-    console.print(Text(one_line(text, 2000), style), soft_wrap=True)
+    line = " ".join(clean(text).splitlines())
+    console.print(Text(line, style), soft_wrap=True)
 
 
 def heading(console: Console, text: str) -> None:

@@ -234,7 +234,8 @@ RESULTS = {
         exit_code=8,
         applied=False,
         evidence=Evidence(u=0.5, reason="The repository has no tests."),
-        hint="`acr apply 20260102-000000-abcd` applies the patch.",
+        summary="A patch was made but not verified: the repository has no tests.",
+        hint="Look at it and take it with `acr apply 20260102-000000-abcd`.",
     ),
     "nothing": result(
         status=Status.NOTHING_TO_FIX,
