@@ -66,11 +66,18 @@ def deliver(root: Path, changes: Mapping[str, Change], folder: Path) -> None:
     entries = _entries(root, changes, f".acr-{folder.name}")
     journal = folder / JOURNAL
     with _as_conflict(root):
-        _prepare(root, entries, changes, journal)
-        _carry_out(root, entries, journal)
-    with _uninterrupted():
-        _write_journal(journal, root, entries, _DONE)
-        _forget(root, entries, journal)
+        try:
+            _prepare(root, entries, changes, journal)
+            _go_forward(root, entries)
+            with _uninterrupted():
+                _write_journal(journal, root, entries, _DONE)
+                _forget(root, entries, journal)
+        except BaseException:  # an interrupt as well
+            with _uninterrupted():
+                if _state(journal) == _COMMITTED:
+                    _go_back(root, entries)
+                _forget(root, entries, journal)
+            raise
 
 
 def recover(folder: Path) -> tuple[str, ...]:
@@ -79,19 +86,17 @@ def recover(folder: Path) -> tuple[str, ...]:
 
     Raises: OSError when the user's tree cannot be reached; the journal is kept then."""
     journal = folder / JOURNAL
-    journal.with_suffix(".new").unlink(missing_ok=True)
     try:
         content = json.loads(journal.read_text())
         root, state = Path(content["root"]), str(content["state"])
         entries = [_Entry(**entry) for entry in content["entries"]]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
-        journal.unlink(missing_ok=True)
+        _forget(folder, (), journal)
         return ()
     done = [entry for entry in entries if _is(root / entry.path, entry.after)]
     if state == _COMMITTED:
-        left = [entry for entry in entries if entry not in done]
-        if all(_can_go_forward(root, entry) for entry in left):
-            _go_forward(root, left)
+        if all(entry in done or _can_go_forward(root, entry) for entry in entries):
+            _go_forward(root, entries, done)
             state = _DONE
             _write_journal(journal, root, entries, state)
         else:
@@ -115,27 +120,12 @@ def content_of(path: Path) -> Content | None:
 
 
 def _prepare(root: Path, entries: Sequence[_Entry], changes: Mapping[str, Change], journal: Path) -> None:
-    try:
-        _check(root, entries)
-        _write_journal(journal, root, entries, _STAGING)
-        for entry, change in zip(entries, changes.values(), strict=True):
-            _stage(root, entry, change.after)
-        _check(root, entries)
-        _write_journal(journal, root, entries, _COMMITTED)
-    except BaseException:  # an interrupt as well
-        with _uninterrupted():
-            _forget(root, entries, journal)
-        raise
-
-
-def _carry_out(root: Path, entries: Sequence[_Entry], journal: Path) -> None:
-    try:
-        _go_forward(root, entries)
-    except BaseException:
-        with _uninterrupted():
-            _go_back(root, entries)
-            _forget(root, entries, journal)
-        raise
+    _check(root, entries)
+    _write_journal(journal, root, entries, _STAGING)
+    for entry, change in zip(entries, changes.values(), strict=True):
+        _stage(root, entry, change.after)
+    _check(root, entries)
+    _write_journal(journal, root, entries, _COMMITTED)
 
 
 def _entries(root: Path, changes: Mapping[str, Change], prefix: str) -> list[_Entry]:
@@ -143,7 +133,7 @@ def _entries(root: Path, changes: Mapping[str, Change], prefix: str) -> list[_En
     entries = []
     for number, (name, change) in enumerate(changes.items()):
         place = PurePosixPath(name).parent
-        while str(place) in changes or not (root / place).is_dir():
+        while not (root / place).is_dir() or any(str(p) in changes for p in (place, *place.parents)):
             place = place.parent
         entries.append(
             _Entry(
@@ -211,14 +201,15 @@ def _take_over(target: Path, new: Path) -> None:
 # --- there and back ---------------------------------------------------------------------------------------
 
 
-def _go_forward(root: Path, entries: Sequence[_Entry]) -> None:
+def _go_forward(root: Path, entries: Sequence[_Entry], done: Sequence[_Entry] = ()) -> None:
     """Deletions first: a folder may take the place of a file, and a file that of a folder."""
     for entry in entries:
         if not entry.after:
-            (root / entry.path).unlink()
+            if entry not in done:
+                (root / entry.path).unlink()
             _remove_empty((root / entry.path).parent, root)
     for entry in entries:
-        if entry.after:
+        if entry.after and entry not in done:
             (root / entry.path).parent.mkdir(parents=True, exist_ok=True)
             (root / entry.new).replace(root / entry.path)
 
@@ -249,6 +240,7 @@ def _forget(root: Path, entries: Sequence[_Entry], journal: Path) -> None:
         (root / entry.old).unlink(missing_ok=True)
         if not entry.after:
             _remove_empty((root / entry.path).parent, root)
+    journal.with_suffix(".new").unlink(missing_ok=True)
     journal.unlink(missing_ok=True)
 
 
@@ -273,6 +265,13 @@ def _as_conflict(root: Path) -> Iterator[None]:
             f"The patch cannot be written to {root}: {(error.strerror or str(error)).lower()}.",
             hint="Nothing was changed; the patch is kept in the run.",
         ) from error
+
+
+def _state(journal: Path) -> str:
+    try:
+        return str(json.loads(journal.read_text())["state"])
+    except (FileNotFoundError, ValueError):
+        return ""
 
 
 def _write_journal(journal: Path, root: Path, entries: Sequence[_Entry], state: str) -> None:

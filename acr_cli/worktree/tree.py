@@ -57,11 +57,10 @@ class RunTree:
         root = self.root.resolve()
         try:
             resolved = root.joinpath(*parts).resolve()
+            loops = resolved.is_symlink()
         except (OSError, RuntimeError) as error:
             raise PathRefused(f"{relative!r} is a link that loops, or too long.") from error
-        if resolved.is_symlink():
-            raise PathRefused(f"{relative!r} is a link that loops.")
-        if not resolved.is_relative_to(root) or resolved == root:
+        if loops or resolved == root or not resolved.is_relative_to(root):
             raise PathRefused(f"{relative!r} leads out of the repository through a link.")
         inside = resolved.relative_to(root)
         _checked_parts(inside.as_posix())
@@ -82,8 +81,7 @@ class RunTree:
         return self._git("write-tree").decode().strip()
 
     def diff(self, since: str) -> str:
-        output = self._git("diff-tree", "-p", "-r", "--binary", "--no-renames", since, self.checkpoint())
-        return output.decode("utf-8", "surrogateescape")
+        return self._patch(since).decode("utf-8", "surrogateescape")
 
     def changed(self, since: str) -> tuple[str, ...]:
         output = self._git("diff-tree", "-r", "--name-only", "--no-renames", "-z", since, self.checkpoint())
@@ -93,10 +91,8 @@ class RunTree:
         if not paths:
             self.checkpoint()
             self._git("read-tree", "--reset", "-u", checkpoint)
-        elif names := sorted({*paths} & {*self.changed(checkpoint)}):
-            listed = b"\0".join(os.fsencode(name) for name in names)
-            where = ("--staged", "--worktree", "--pathspec-from-file=-", "--pathspec-file-nul")
-            self._git("restore", f"--source={checkpoint}", *where, stdin=listed)
+        elif patch := self._patch(checkpoint, *paths):
+            self._git("apply", "--reverse", "--whitespace=nowarn", stdin=patch)
 
     def read(self, checkpoint: str, name: str) -> tuple[str, bytes] | None:
         """(mode, content) of a file at a checkpoint, or None. Modes are git's: 100644, 100755, 120000."""
@@ -105,15 +101,19 @@ class RunTree:
         return (mode, self._git("cat-file", "blob", blob)) if kind == "blob" else None
 
     def apply(self, patch: str, *, reverse: bool = False) -> None:
-        for name in touched(patch):
-            self.path(name)
         if not patch:
             return
+        for name in touched(patch):
+            _checked_parts(name)  # git itself goes behind no link
         data = patch.encode("utf-8", "surrogateescape")
         try:
             self._git("apply", "--whitespace=nowarn", *(["--reverse"] if reverse else []), stdin=data)
         except GitFailed as error:
             raise PatchConflict(f"The patch does not apply: {error.reason}.") from error
+
+    def _patch(self, since: str, *paths: str) -> bytes:
+        how = ("-p", "-r", "--binary", "--no-renames")
+        return self._git("diff-tree", *how, since, self.checkpoint(), "--", *paths)
 
     def _init(self) -> None:
         self.directory.mkdir(mode=0o700)
@@ -186,11 +186,12 @@ def _is_portable(path: Path) -> bool:
 
 def _copy_files(source: Path, files: Sequence[str], target: Path) -> None:
     clone = _Cloner()
-    real: dict[PurePosixPath, bool] = {PurePosixPath("."): True}  # folder -> neither a link nor behind one
+    real: dict[PurePosixPath, bool] = {PurePosixPath("."): True}  # folder -> no link, nor behind one
 
     def is_real(folder: PurePosixPath) -> bool:
         if folder not in real:
-            real[folder] = is_real(folder.parent) and not (source / folder).is_symlink()
+            place = source / folder
+            real[folder] = is_real(folder.parent) and place.is_dir() and not place.is_symlink()
         return real[folder]
 
     for name in files:

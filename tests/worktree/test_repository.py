@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from acr_cli.errors import RepositoryRefused
 from acr_cli.worktree.delivery import deliver
 from acr_cli.worktree.hardened_git import GitFailed
