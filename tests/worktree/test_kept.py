@@ -1,0 +1,147 @@
+"""A kept patch applied later, and an applied one taken back, on the tree as it is by then."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acr_cli.errors import PatchConflict, UsageError
+from acr_cli.worktree.kept import apply_kept, can_apply, can_undo, undo
+from acr_cli.worktree.repository import Repository, open_repository
+from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
+from acr_cli.worktree.tree import RunTree
+
+SOURCE = Path(__file__).parents[2]
+LINES = "".join(f"line {n}\n" for n in range(30))
+
+
+@pytest.fixture
+def repository(git_repo: Callable[..., Path]) -> Repository:
+    return open_repository(git_repo({"a.txt": LINES, "b.txt": "b\n", "gone/c.txt": "c\n"}))
+
+
+@pytest.fixture
+def run(repository: Repository, tmp_path: Path) -> RunFolder:
+    run, lock = new_run(tmp_path / "home", repository=repository.root, task="")
+    lock.release()
+    tree = RunTree.copy(repository.root, repository.files(), run.path)
+    start = tree.checkpoint()
+    (tree.root / "a.txt").write_text(LINES.replace("line 3\n", "line three\n"))
+    (tree.root / "new").mkdir()
+    (tree.root / "new" / "d.txt").write_text("d\n")
+    (tree.root / "gone" / "c.txt").unlink()
+    run.keep_patch(tree.diff(start))
+    run.update(status="changed_unverified")
+    run.drop_copies()
+    return run
+
+
+def contents(root: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(root)): path.read_text()
+        for path in sorted(root.rglob("*"))
+        if ".git" not in path.parts and path.is_file()
+    }
+
+
+def test_a_patch_is_applied_and_taken_back_and_applied_again(repository: Repository, run: RunFolder) -> None:
+    before = contents(repository.root)
+    assert (can_apply(run), can_undo(run)) == (True, False)
+    carried = apply_kept(repository, run)
+    assert carried.files == ("a.txt", "gone/c.txt", "new/d.txt")
+    after = contents(repository.root)
+    assert after == {"a.txt": LINES.replace("line 3\n", "line three\n"), "b.txt": "b\n", "new/d.txt": "d\n"}
+    assert (can_apply(run), can_undo(run)) == (False, True)
+    undo(repository, run)
+    assert contents(repository.root) == before
+    assert not (repository.root / "new").exists()
+    apply_kept(repository, run)
+    assert contents(repository.root) == after
+    assert sorted(path.name for path in run.path.iterdir() if path.is_dir()) == []
+
+
+def test_edits_elsewhere_in_the_same_file_are_kept(repository: Repository, run: RunFolder) -> None:
+    target = repository.root / "a.txt"
+    target.write_text(LINES.replace("line 27\n", "mine\n"))
+    apply_kept(repository, run)
+    assert target.read_text() == LINES.replace("line 27\n", "mine\n").replace("line 3\n", "line three\n")
+    target.write_text(target.read_text() + "more\n")
+    undo(repository, run)
+    assert target.read_text() == LINES.replace("line 27\n", "mine\n") + "more\n"
+
+
+def test_a_patch_that_does_not_fit_changes_nothing(repository: Repository, run: RunFolder) -> None:
+    (repository.root / "a.txt").write_text(LINES.replace("line 3\n", "mine\n"))
+    before = contents(repository.root)
+    with pytest.raises(PatchConflict, match="The patch does not apply: "):
+        apply_kept(repository, run)
+    assert contents(repository.root) == before
+    assert can_apply(run)
+
+
+def test_there_must_be_something_to_apply_or_to_undo(repository: Repository, run: RunFolder) -> None:
+    with pytest.raises(UsageError, match="has changed nothing"):
+        undo(repository, run)
+    apply_kept(repository, run)
+    with pytest.raises(UsageError, match="is applied already"):
+        apply_kept(repository, run)
+    run.keep_patch("")
+    with pytest.raises(UsageError, match="has no patch"):
+        undo(repository, run)
+
+
+def test_a_patch_belongs_to_its_repository(
+    repository: Repository, run: RunFolder, git_repo: Callable[..., Path]
+) -> None:
+    other = open_repository(git_repo({"a.txt": LINES}, name="other"))
+    with pytest.raises(UsageError, match="was made in ") as caught:
+        apply_kept(other, run)
+    assert f"-C {repository.root}" in caught.value.hint
+
+
+def test_a_run_that_is_at_work_is_left_alone(repository: Repository, run: RunFolder) -> None:
+    with run.lock(), pytest.raises(UsageError, match="is at work"):
+        apply_kept(repository, run)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from acr_cli.worktree import kept
+from acr_cli.worktree.repository import open_repository
+from acr_cli.worktree.runs import RunFolder
+def stop(event, arguments):
+    if event == "os.rename" and str(arguments[0]).endswith(("-1.new", "-2.new")):
+        os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(stop)
+getattr(kept, sys.argv[3])(open_repository(Path(sys.argv[1])), RunFolder(path=Path(sys.argv[2])))
+"""
+
+
+def test_what_was_killed_half_way_is_completed_by_the_next_sweep(
+    repository: Repository, run: RunFolder, tmp_path: Path
+) -> None:
+    before = contents(repository.root)
+
+    def killed(what: str) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, repository.root, run.path, what],
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+            check=False,
+        )
+        assert done.returncode == -signal.SIGKILL
+        assert sweep_runs(tmp_path / "home") == (run,)
+
+    killed("apply_kept")
+    assert contents(repository.root)["a.txt"] != LINES
+    assert (can_apply(run), can_undo(run)) == (False, True)
+    killed("undo")
+    assert contents(repository.root) == before
+    assert (can_apply(run), can_undo(run)) == (True, False)
+    assert run.describe()["status"] == "changed_unverified"
