@@ -90,11 +90,17 @@ class Repair:
                 outcome, sources = self._search(step, tree, session, budget, started)
         except SandboxBroken as broken:
             return Attempt(
-                candidate=candidate.id, seconds=self.clock() - started, void=broken.message, summary=broken.message
+                candidate=candidate.id,
+                seconds=self.clock() - started,
+                void=broken.message,
+                summary=broken.message,
             )
         if not outcome.found:
             return Attempt(
-                candidate=candidate.id, seconds=self.clock() - started, tried=outcome.tried, summary=outcome.why
+                candidate=candidate.id,
+                seconds=self.clock() - started,
+                tried=outcome.tried,
+                summary=outcome.why,
             )
         best, *others = outcome.found
         for path, text in _patched(best, sources).items():
@@ -142,7 +148,12 @@ class Repair:
         return _Outcome(found=found, tried=campaign.tried, why=why), sources
 
     def _sources(
-        self, tree: Tree, suspicion: Suspicion, allowed: set[str], table: LanguageTable, survey: Mapping[str, Any]
+        self,
+        tree: Tree,
+        suspicion: Suspicion,
+        allowed: set[str],
+        table: LanguageTable,
+        survey: Mapping[str, Any],
     ) -> dict[str, Source]:
         sources = {}
         for path in [path for path in suspicion.paths() if path in allowed][:MAX_FILES]:
@@ -171,7 +182,9 @@ def _goal(survey: Mapping[str, Any], limit: float) -> Goal | None:
     """The targets in the driver's ids; None when they cannot be found or do not fail there."""
     failing: Mapping[str, Any] = survey["failing"]
     own = [test for test in survey["targets"].values() if test]
-    targets = [test for test in own if test not in failing or failing[test]["outcome"] not in ("passed", "skipped")]
+    targets = [
+        test for test in own if test not in failing or failing[test]["outcome"] not in ("passed", "skipped")
+    ]
     if not own:
         targets = [test for test, seen in survey["others"].items() if seen["outcome"] in ("failed", "hung")]
     if not targets:
@@ -252,5 +265,3 @@ def _summary(best: Found, others: int, tried: int, sources: dict[str, Source]) -
     what = describe(best.mutations, sources)
     also = {0: "no other one passed", 1: "1 other one passed too"}.get(others, f"{others} others passed too")
     return f"{what}; {tried} candidate patches tried, {also}."
-
-

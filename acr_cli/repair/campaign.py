@@ -17,7 +17,7 @@ FIRST_ROUND = 250  # candidates; small, so that an easy fix is found at once
 LATER_ROUND = 1500
 ROUND_SECONDS = 25.0
 PAIRS = 300
-AFTER_SUCCESS = (4.0, 160)  # seconds and candidates still tried for better ones, and to count alternatives
+AFTER_SUCCESS = (2.5, 120)  # seconds and candidates still tried for better ones, and to count alternatives
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +127,11 @@ class Campaign:
         for place, (one, fixed) in enumerate(pool):
             for other, also in pool[place + 1 :]:
                 key = f"{one.mutation}+{other.mutation}"
-                if fixed | also == wanted and key not in self._seen and not _overlap(one.mutation, other.mutation):
+                if (
+                    fixed | also == wanted
+                    and key not in self._seen
+                    and not _overlap(one.mutation, other.mutation)
+                ):
                     pairs.append((one.score * other.score, (one, other), key))
         pairs.sort(key=lambda entry: -entry[0])
         chosen = [(parts, key) for _, parts, key in pairs[:PAIRS]]

@@ -51,15 +51,43 @@ class Hints:
 
 
 _BOOSTS: Mapping[str, Mapping[str, float]] = {
-    "got_none": {"missing_return": 5.0, "return_value": 2.5, "guard": 1.2, "method": 1.3, "move": 1.5, "unwrap": 1.3},
+    "got_none": {
+        "missing_return": 5.0,
+        "return_value": 2.5,
+        "guard": 1.2,
+        "method": 1.3,
+        "move": 1.5,
+        "unwrap": 1.3,
+    },
     "expected_none": {"guard": 2.5, "return_value": 1.5},
     "off_by_one": {"off_by_one": 2.5, "comparison": 1.6, "constant": 1.4, "bounds": 1.5, "augmented": 1.2},
     "shorter": {"off_by_one": 1.7, "comparison": 1.5, "bounds": 1.7, "move": 1.6, "insert": 1.5, "jump": 1.5},
-    "longer": {"off_by_one": 1.6, "comparison": 1.5, "guard": 1.6, "condition": 1.5, "bounds": 1.5, "insert": 1.3},
+    "longer": {
+        "off_by_one": 1.6,
+        "comparison": 1.5,
+        "guard": 1.6,
+        "condition": 1.5,
+        "bounds": 1.5,
+        "insert": 1.3,
+    },
     "reordered": {"reverse": 3.0, "wrap": 1.6, "arguments": 1.6, "swap": 1.8, "comparison": 1.4, "flag": 2.0},
     "reversed": {"reverse": 5.0, "wrap": 1.5, "flag": 2.0, "comparison": 1.4, "method": 1.3, "operands": 1.8},
-    "negated": {"negate": 2.2, "comparison": 1.8, "operator": 1.4, "operands": 1.8, "boolean": 1.5, "truth": 1.8},
-    "truth": {"negate": 1.6, "comparison": 1.6, "boolean": 1.8, "truth": 1.4, "condition": 1.5, "return_value": 1.3},
+    "negated": {
+        "negate": 2.2,
+        "comparison": 1.8,
+        "operator": 1.4,
+        "operands": 1.8,
+        "boolean": 1.5,
+        "truth": 1.8,
+    },
+    "truth": {
+        "negate": 1.6,
+        "comparison": 1.6,
+        "boolean": 1.8,
+        "truth": 1.4,
+        "condition": 1.5,
+        "return_value": 1.3,
+    },
     "type": {"wrap": 2.2, "unwrap": 1.8, "return_value": 1.4, "operator": 1.4, "exchange": 1.3},
     "text": {"string": 2.2, "method": 1.5, "wrap": 1.3, "exchange": 1.2},
     "case": {"method": 3.0, "wrap": 2.5, "unwrap": 1.5, "string": 1.3},
@@ -68,7 +96,14 @@ _BOOSTS: Mapping[str, Mapping[str, float]] = {
     "scaled": {"operator": 1.8, "constant": 2.0, "move": 1.5, "wrap": 1.3},
     "empty": {"return_value": 1.5, "negate": 1.6, "comparison": 1.4, "move": 1.4, "insert": 1.3},
     "duplicates": {"wrap": 1.7, "condition": 1.4, "insert": 1.6, "guard": 1.5},
-    "not_raised": {"guard": 3.0, "raise": 3.0, "exception": 2.0, "comparison": 1.4, "condition": 1.5, "boolean": 1.4},
+    "not_raised": {
+        "guard": 3.0,
+        "raise": 3.0,
+        "exception": 2.0,
+        "comparison": 1.4,
+        "condition": 1.5,
+        "boolean": 1.4,
+    },
     "hung": {
         "operator": 1.4,
         "comparison": 1.4,
@@ -79,7 +114,14 @@ _BOOSTS: Mapping[str, Mapping[str, float]] = {
         "off_by_one": 1.6,
         "copy": 1.5,
     },
-    "none_value": {"guard": 3.0, "truth": 2.0, "condition": 2.0, "missing_return": 2.0, "default": 1.5, "boolean": 1.5},
+    "none_value": {
+        "guard": 3.0,
+        "truth": 2.0,
+        "condition": 2.0,
+        "missing_return": 2.0,
+        "default": 1.5,
+        "boolean": 1.5,
+    },
     "wrong_types": {"wrap": 2.5, "unwrap": 1.8, "operator": 1.2},
     "not_callable": {"unwrap": 3.0, "variable": 2.0, "attribute": 1.5},
     "missing_argument": {"arguments": 4.0, "default": 2.0, "decorator": 2.0, "receiver": 2.0},
@@ -90,15 +132,57 @@ _BOOSTS: Mapping[str, Mapping[str, float]] = {
 }
 
 _EXCEPTION_BOOSTS: Mapping[str, Mapping[str, float]] = {
-    "IndexError": {"off_by_one": 2.5, "bounds": 2.0, "comparison": 1.8, "guard": 1.8, "condition": 1.8, "operands": 1.5},
-    "KeyError": {"lookup": 4.0, "guard": 1.6, "string": 1.6, "condition": 1.4, "insert": 1.4, "exception": 1.3},
-    "ZeroDivisionError": {"guard": 4.0, "condition": 1.6, "constant": 1.3, "comparison": 1.5, "exception": 1.3},
+    "IndexError": {
+        "off_by_one": 2.5,
+        "bounds": 2.0,
+        "comparison": 1.8,
+        "guard": 1.8,
+        "condition": 1.8,
+        "operands": 1.5,
+    },
+    "KeyError": {
+        "lookup": 4.0,
+        "guard": 1.6,
+        "string": 1.6,
+        "condition": 1.4,
+        "insert": 1.4,
+        "exception": 1.3,
+    },
+    "ZeroDivisionError": {
+        "guard": 4.0,
+        "condition": 1.6,
+        "constant": 1.3,
+        "comparison": 1.5,
+        "exception": 1.3,
+    },
     "NameError": {"name": 5.0, "variable": 2.5, "receiver": 3.0, "move": 2.0, "insert": 1.6},
     "UnboundLocalError": {"variable": 1.8, "move": 2.5, "insert": 2.5, "declare": 5.0, "default": 1.5},
-    "AttributeError": {"attribute": 3.0, "method": 2.5, "guard": 1.5, "wrap": 1.5, "insert": 1.5, "super": 4.0, "name": 2.0},
-    "TypeError": {"wrap": 1.3, "unwrap": 1.3, "arguments": 1.5, "guard": 1.3, "decorator": 1.3, "receiver": 1.5},
+    "AttributeError": {
+        "attribute": 3.0,
+        "method": 2.5,
+        "guard": 1.5,
+        "wrap": 1.5,
+        "insert": 1.5,
+        "super": 4.0,
+        "name": 2.0,
+    },
+    "TypeError": {
+        "wrap": 1.3,
+        "unwrap": 1.3,
+        "arguments": 1.5,
+        "guard": 1.3,
+        "decorator": 1.3,
+        "receiver": 1.5,
+    },
     "ValueError": {"wrap": 1.3, "guard": 1.6, "exception": 1.3, "method": 1.3},
-    "RecursionError": {"guard": 2.5, "comparison": 1.8, "off_by_one": 1.8, "condition": 1.5, "operator": 1.5, "insert": 1.3},
+    "RecursionError": {
+        "guard": 2.5,
+        "comparison": 1.8,
+        "off_by_one": 1.8,
+        "condition": 1.5,
+        "operator": 1.5,
+        "insert": 1.3,
+    },
     "StopIteration": {"guard": 1.5, "exception": 1.5, "return_value": 1.3},
     "RuntimeError": {"copy": 3.0, "wrap": 1.8},
 }
@@ -133,7 +217,9 @@ def read(failures: Iterable[tuple[str, str]], *, hung: bool = False) -> Hints:
             continue
         if exception and exception not in ("AssertionError", "Failed"):
             exceptions.add(exception)
-            tags.update(tag for text, tag in _MESSAGES if text in message and exception in ("TypeError", *_LOOSE))
+            tags.update(
+                tag for text, tag in _MESSAGES if text in message and exception in ("TypeError", *_LOOSE)
+            )
             names.update(_QUOTED_NAME.findall(message))
             owners.update(owner for owner, _ in _ATTRIBUTE_OF.findall(message))
             for listed in _MISSING.findall(message):

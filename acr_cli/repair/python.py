@@ -38,7 +38,11 @@ class _Normal(ast.NodeTransformer):
             inverse = self.INVERSE.get(type(inner.ops[0]))
             if inverse is not None:
                 return ast.Compare(inner.left, [inverse()], inner.comparators)
-        if isinstance(node.op, ast.USub) and isinstance(inner, ast.Constant) and type(inner.value) in (int, float):
+        if (
+            isinstance(node.op, ast.USub)
+            and isinstance(inner, ast.Constant)
+            and type(inner.value) in (int, float)
+        ):
             return ast.Constant(-inner.value)  # type: ignore[operator]
         return node
 
@@ -470,10 +474,27 @@ PYTHON = LanguageTable(
     is_none="{x} is None",
     is_not_none="{x} is not None",
     guard="if {condition}:\n{indent}{unit}{action}\n{indent}",
-    wrappers={"str": _TEXT, "int": _NUMBER, "float": _NUMBER, "list": _LIST, "tuple": _LIST, "set": _LIST,
-              "dict": _DICT, "": _ANY},
-    empties={"str": '""', "int": "0", "float": "0.0", "list": "[]", "dict": "{}", "set": "set()", "tuple": "()",
-             "bool": "False", "NoneType": "None"},
+    wrappers={
+        "str": _TEXT,
+        "int": _NUMBER,
+        "float": _NUMBER,
+        "list": _LIST,
+        "tuple": _LIST,
+        "set": _LIST,
+        "dict": _DICT,
+        "": _ANY,
+    },
+    empties={
+        "str": '""',
+        "int": "0",
+        "float": "0.0",
+        "list": "[]",
+        "dict": "{}",
+        "set": "set()",
+        "tuple": "()",
+        "bool": "False",
+        "NoneType": "None",
+    },
     receiver="self",
     builtins=frozenset(name for name in dir(builtins) if not name.startswith("_")),
     modules=frozenset(sys.stdlib_module_names),
@@ -481,8 +502,7 @@ PYTHON = LanguageTable(
     no_operation="pass",
     super_call="super().__init__({arguments})",
     types={
-        kind.__name__: _methods(kind)
-        for kind in (str, list, dict, set, tuple, int, float, bytes, frozenset)
+        kind.__name__: _methods(kind) for kind in (str, list, dict, set, tuple, int, float, bytes, frozenset)
     },
 )
 

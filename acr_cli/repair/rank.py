@@ -19,7 +19,7 @@ from acr_cli.repair.source import Source
 from acr_cli.repair.suspects import Suspicion
 
 FAIRNESS = 30.0  # candidates of one kind after which its score is halved against others
-AT_DEFINITION = 0.6  # suspicion of a definition's header, as a share of its body's
+AT_DEFINITION = 0.85  # suspicion of a definition's header, as a share of its body's
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,13 +62,26 @@ def _ranked(source: Source, mutator: Mutator, proposal: Proposal, hints: Hints, 
         weight=proposal.weight,
         line=line,
     )
-    score = doubt**2 * mutator.prior * hints.boost(mutator.kind) * proposal.weight * smallness(source.text, mutation)
+    score = (
+        doubt**2
+        * mutator.prior
+        * hints.boost(mutator.kind)
+        * proposal.weight
+        * smallness(source.text, mutation)
+    )
     return Ranked(mutation=mutation, score=score)
+
+
+WHOLE_PATTERNS = frozenset({"guard", "default", "base_call", "shared", "capture", "insert", "move", "swap"})
+"""Kinds whose change is one idea however many characters it takes."""
 
 
 def smallness(text: bytes, mutation: Mutation) -> float:
     """(0, 1]: 1 for a change of nothing, falling slowly with the characters that go and come."""
-    return 1.0 / (1.0 + sqrt(changed_bytes(text, mutation)) / 20.0)
+    size = changed_bytes(text, mutation)
+    if mutation.kind in WHOLE_PATTERNS:
+        size = min(size, 25)
+    return 1.0 / (1.0 + sqrt(size) / 20.0)
 
 
 def changed_bytes(text: bytes, mutation: Mutation) -> int:

@@ -33,7 +33,9 @@ def preference(ranked: Ranked, source: Source) -> float:
 
 
 def _is_condition(source: Source, mutation: Mutation) -> bool:
-    node = source.tree.root_node.descendant_for_byte_range(mutation.start, max(mutation.start, mutation.end - 1))
+    node = source.tree.root_node.descendant_for_byte_range(
+        mutation.start, max(mutation.start, mutation.end - 1)
+    )
     while node is not None and node.parent is not None and node.start_byte == mutation.start:
         if node.parent.type in source.table.conditionals:
             return node.parent.child_by_field_name("condition") == node

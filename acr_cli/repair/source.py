@@ -205,8 +205,13 @@ class Source:
         while step is not None:
             if step.type in self.table.comprehensions:
                 for part in walk(step):
-                    if part.type == "for_in_clause" and (left := part.child_by_field_name("left")) is not None:
-                        names.update({self.of(n): None for n in walk(left) if n.type in self.table.identifiers})
+                    if (
+                        part.type == "for_in_clause"
+                        and (left := part.child_by_field_name("left")) is not None
+                    ):
+                        names.update(
+                            {self.of(n): None for n in walk(left) if n.type in self.table.identifiers}
+                        )
             if step.type in self.table.functions:
                 names.update(dict.fromkeys(self.bound_by_function.get(step.start_byte, ())))
                 names.update(dict.fromkeys(self.parameters_of(step)))
@@ -342,7 +347,13 @@ class Source:
             return "int"
         if node.type in t.floats:
             return "float"
-        known = {"list": "list", "dictionary": "dict", "tuple": "tuple", "list_comprehension": "list", "set": "set"}
+        known = {
+            "list": "list",
+            "dictionary": "dict",
+            "tuple": "tuple",
+            "list_comprehension": "list",
+            "set": "set",
+        }
         if node.type in known:
             return known[node.type]
         if node.type in t.comparison | t.negation:
@@ -353,7 +364,14 @@ class Source:
         if node.type in t.calls:
             callee = node.child_by_field_name("function")
             name = self.of(callee) if callee is not None else ""
-            plain = {"len": "int", "str": "str", "int": "int", "float": "float", "sorted": "list", "list": "list"}
+            plain = {
+                "len": "int",
+                "str": "str",
+                "int": "int",
+                "float": "float",
+                "sorted": "list",
+                "list": "list",
+            }
             return plain.get(name, "")
         return ""
 

@@ -59,7 +59,9 @@ def suspect(failing: Sequence[Run], passing: Sequence[Run], imported: Lines) -> 
         own = [frame for frame in run.frames if frame in failed]
         for place, (path, line) in enumerate(dict.fromkeys(reversed(own))):
             factor = DEEPEST if place == 0 else FRAME
-            base = failed[path, line] / sqrt(len(failing) * (failed[path, line] + passed.get((path, line), 0)))
+            base = failed[path, line] / sqrt(
+                len(failing) * (failed[path, line] + passed.get((path, line), 0))
+            )
             scores[path][line] = max(scores[path][line], base * factor)
     return Suspicion(scores=scores)
 

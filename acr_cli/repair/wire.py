@@ -43,7 +43,9 @@ def read_command(command: str) -> TestCommand:
     except ValueError:
         return TestCommand()
     interpreters = tuple(word for word in words if re.search(r"(^|/)python[\d.]*$", word))
-    at = next((i for i, word in enumerate(words) if re.search(r"(^|/)(pytest|py\.test|unittest)$", word)), None)
+    at = next(
+        (i for i, word in enumerate(words) if re.search(r"(^|/)(pytest|py\.test|unittest)$", word)), None
+    )
     if at is None:
         return TestCommand(interpreters=interpreters)
     rest = words[at + 1 :]
@@ -64,7 +66,9 @@ def read_command(command: str) -> TestCommand:
         elif not word.startswith("-") and ("/" in word or word.endswith(".py") or "." not in word):
             paths.append(word)
         position += 1
-    return TestCommand(runner="pytest", arguments=tuple(arguments), paths=tuple(paths), interpreters=interpreters)
+    return TestCommand(
+        runner="pytest", arguments=tuple(arguments), paths=tuple(paths), interpreters=interpreters
+    )
 
 
 def _discovery(words: Sequence[str]) -> dict[str, str]:
@@ -95,7 +99,9 @@ class Driver:
 
     Raises: SandboxBroken from every method, also when the driver dies or gives no answer."""
 
-    def __init__(self, session: Session, *, command: TestCommand, interpreter: str | None, workers: int) -> None:
+    def __init__(
+        self, session: Session, *, command: TestCommand, interpreter: str | None, workers: int
+    ) -> None:
         self.session = session
         self.command = command
         self.workers = workers
@@ -103,7 +109,9 @@ class Driver:
         self._rounds = 0
         self.interpreter = interpreter or self._find_interpreter()
         scratch = session.scratch.rstrip("/")
-        files = {f"{scratch}/{PACKAGE}/{path.name}": path.read_bytes() for path in sorted(DRIVER.glob("*.py"))}
+        files = {
+            f"{scratch}/{PACKAGE}/{path.name}": path.read_bytes() for path in sorted(DRIVER.glob("*.py"))
+        }
         files[f"{scratch}/run.py"] = files.pop(f"{scratch}/{PACKAGE}/run.py")
         session.put(files)
 
@@ -120,7 +128,9 @@ class Driver:
             raise SandboxBroken("The sandbox has no Python 3.8 or newer, which repair needs.")
         return usable
 
-    def look(self, targets: Sequence[str], tests: Sequence[str], *, limit: float, each: float) -> dict[str, Any]:
+    def look(
+        self, targets: Sequence[str], tests: Sequence[str], *, limit: float, each: float
+    ) -> dict[str, Any]:
         """The survey, see driver/survey.py. `limit`: seconds in all; `each`: seconds of one test before it hangs."""
         request = {
             **self._common(),

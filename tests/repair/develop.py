@@ -24,7 +24,10 @@ def failing(root: Path, seconds: float = 8.0) -> list[str]:
     """Node ids that fail; a test that hangs is found by running each file's tests one by one."""
     listed = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir=."],
-        cwd=root, capture_output=True, text=True, check=False,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout
     ids = [line for line in listed.splitlines() if "::" in line]
     failed = []
@@ -32,7 +35,10 @@ def failing(root: Path, seconds: float = 8.0) -> list[str]:
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", test],
-                cwd=root, capture_output=True, timeout=seconds, check=False,
+                cwd=root,
+                capture_output=True,
+                timeout=seconds,
+                check=False,
             )
             if done.returncode:
                 failed.append(test)
@@ -43,15 +49,24 @@ def failing(root: Path, seconds: float = 8.0) -> list[str]:
 
 def step_for(ids: list[str]) -> Step:
     return Step(
-        id="s", kind=StepKind.EDIT, text="", dimension=Dimension.BUG_FIXING, language="python",
-        failures=tuple(CaseResult(id=test, outcome="failed") for test in ids), test_command="python -m pytest",
+        id="s",
+        kind=StepKind.EDIT,
+        text="",
+        dimension=Dimension.BUG_FIXING,
+        language="python",
+        failures=tuple(CaseResult(id=test, outcome="failed") for test in ids),
+        test_command="python -m pytest",
     )
 
 
 def repair(root: Path, ids: list[str], time_limit: float) -> Attempt:
     backend = Repair(emit=lambda event: None, time_limit=time_limit, interpreter=sys.executable)
     return backend.attempt(
-        step_for(ids), Candidate(id="builtin/repair", backend="repair"), FolderTree(root), FolderSandbox(), OpenBudget()
+        step_for(ids),
+        Candidate(id="builtin/repair", backend="repair"),
+        FolderTree(root),
+        FolderSandbox(),
+        OpenBudget(),
     )
 
 
@@ -67,8 +82,11 @@ def main(names: list[str]) -> None:
             good = bool(attempt.patch) and not failing(root, 3.0)
             fixed += good
             word = "fixed" if good else "overfit" if attempt.patch else "none"
-            print(f"{program.name:12} {word:8} {attempt.seconds:6.1f}s tried {attempt.tried:5} "
-                  f"alt {attempt.alternatives:3} {attempt.void or attempt.summary}", flush=True)
+            print(
+                f"{program.name:12} {word:8} {attempt.seconds:6.1f}s tried {attempt.tried:5} "
+                f"alt {attempt.alternatives:3} {attempt.void or attempt.summary}",
+                flush=True,
+            )
     print(f"{fixed} of {len(chosen)}")
 
 

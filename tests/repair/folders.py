@@ -111,7 +111,10 @@ class FolderTree:
             line
             for path in self.changed(since)
             for line in difflib.unified_diff(
-                before.get(path, "").splitlines(True), now.get(path, "").splitlines(True), f"a/{path}", f"b/{path}"
+                before.get(path, "").splitlines(True),
+                now.get(path, "").splitlines(True),
+                f"a/{path}",
+                f"b/{path}",
             )
         )
 

@@ -25,7 +25,7 @@ class Program:
         return {f"tests/test_{self.name}_held.py": self._test(self.held)}
 
     def _test(self, body: str) -> str:
-        return f"import pytest\nfrom {self.name} import *\nimport {self.name}\n\n" + dedent(body).lstrip()
+        return f"import pytest\nimport {self.name}\nfrom {self.name} import *\n\n" + dedent(body).lstrip()
 
 
 PROGRAMS: tuple[Program, ...] = (
@@ -45,19 +45,19 @@ PROGRAMS: tuple[Program, ...] = (
                     high = middle - 1
             return -1
         ''',
-        shown='''
+        shown="""
         def test_middle(): assert find([1, 3, 5], 3) == 1
         def test_last(): assert find([1, 3, 5], 5) == 2
         def test_absent(): assert find([1, 3, 5], 4) == -1
-        ''',
-        held='''
+        """,
+        held="""
         def test_single(): assert find([7], 7) == 0
         def test_empty(): assert find([], 7) == -1
         def test_all():
             for n in range(12):
                 items = list(range(0, 2 * n, 2))
                 for i, x in enumerate(items): assert find(items, x) == i
-        ''',
+        """,
     ),
     Program(
         name="mean",
@@ -72,21 +72,21 @@ PROGRAMS: tuple[Program, ...] = (
         def spread(values):
             return max(values) - min(values)
         ''',
-        shown='''
+        shown="""
         def test_mean(): assert mean([1, 2, 3]) == 2
         def test_spread(): assert spread([1, 5]) == 4
         def test_empty(): assert mean([]) == 0.0
-        ''',
-        held='''
+        """,
+        held="""
         def test_more(): assert mean([2, 4]) == 3
         def test_zeros(): assert mean([0, 0]) == 0
         def test_negative(): assert mean([-1, -3]) == -2
         def test_tuple(): assert mean(()) == 0.0
-        ''',
+        """,
     ),
     Program(
         name="slug",
-        module='''
+        module="""
         import re
 
         def slug(title):
@@ -97,20 +97,20 @@ PROGRAMS: tuple[Program, ...] = (
             if len(text) <= width:
                 return text
             return text[:width - 3] + "..."
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_slug(): assert slug("Hello, World") == "hello-world"
         def test_one(): assert slug("Hello") == "hello"
         def test_short(): assert shorten("abcdefgh", 6) == "abc..."
-        ''',
-        held='''
+        """,
+        held="""
         def test_three(): assert slug("A b  C") == "a-b-c"
         def test_digits(): assert slug("Top 10!") == "top-10"
-        ''',
+        """,
     ),
     Program(
         name="stack",
-        module='''
+        module="""
         class Stack:
             def __init__(self, items=[]):
                 self.items = items
@@ -125,8 +125,8 @@ PROGRAMS: tuple[Program, ...] = (
 
             def __len__(self):
                 return len(self.items)
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_push():
             s = Stack([1]); s.push(2); assert s.pop() == 2
         def test_fresh():
@@ -134,14 +134,14 @@ PROGRAMS: tuple[Program, ...] = (
             b = Stack(); assert len(b) == 0
         def test_empty():
             with pytest.raises(IndexError): Stack([]).pop()
-        ''',
-        held='''
+        """,
+        held="""
         def test_apart():
             a, b = Stack(), Stack(); a.push(1); b.push(2)
             assert a.items == [1] and b.items == [2]
         def test_given():
             s = Stack([1, 2]); assert len(s) == 2
-        ''',
+        """,
     ),
     Program(
         name="wordcount",
@@ -160,19 +160,19 @@ PROGRAMS: tuple[Program, ...] = (
             counts = count(text)
             return max(counts, key=counts.get)
         ''',
-        shown='''
+        shown="""
         def test_once(): assert count("a b") == {"a": 1, "b": 1}
         def test_twice(): assert count("a b A") == {"a": 2, "b": 1}
         def test_common(): assert most_common("x y y") == "y"
-        ''',
-        held='''
+        """,
+        held="""
         def test_three(): assert count("a. a, a!") == {"a": 3}
         def test_none(): assert count("") == {}
-        ''',
+        """,
     ),
     Program(
         name="account",
-        module='''
+        module="""
         class Account:
             def __init__(self, owner, balance=0):
                 self.owner = owner
@@ -189,8 +189,8 @@ PROGRAMS: tuple[Program, ...] = (
             def transfer(self, other, amount):
                 self.withdraw(amount)
                 other.deposit(amount)
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_deposit():
             a = Account("x"); a.deposit(5); assert a.balance == 5
         def test_withdraw():
@@ -204,8 +204,8 @@ PROGRAMS: tuple[Program, ...] = (
         def test_transfer():
             a, b = Account("x", 5), Account("y"); a.transfer(b, 2)
             assert (a.balance, b.balance) == (3, 2)
-        ''',
-        held='''
+        """,
+        held="""
         def test_large():
             a = Account("x", 100); a.withdraw(60); assert a.balance == 40
             with pytest.raises(ValueError): a.withdraw(41)
@@ -213,7 +213,7 @@ PROGRAMS: tuple[Program, ...] = (
             a, b = Account("x", 5), Account("y")
             with pytest.raises(ValueError): a.transfer(b, 6)
             assert b.balance == 0
-        ''',
+        """,
     ),
     Program(
         name="flatten",
@@ -228,14 +228,14 @@ PROGRAMS: tuple[Program, ...] = (
                     flat.append(part)
             return flat
         ''',
-        shown='''
+        shown="""
         def test_flat(): assert flatten([1, 2]) == [1, 2]
         def test_nested(): assert flatten([1, [2, 3]]) == [1, 2, 3]
-        ''',
-        held='''
+        """,
+        held="""
         def test_deep(): assert flatten([[1, [2]], [[[3]]]]) == [1, 2, 3]
         def test_empty(): assert flatten([[], [[]]]) == []
-        ''',
+        """,
     ),
     Program(
         name="schedule",
@@ -253,17 +253,17 @@ PROGRAMS: tuple[Program, ...] = (
                     merged.append((start, end))
             return merged
         ''',
-        shown='''
+        shown="""
         def test_yes(): assert overlaps((1, 3), (2, 4))
         def test_no(): assert not overlaps((1, 2), (3, 4))
         def test_touch(): assert not overlaps((3, 4), (1, 3))
         def test_merge(): assert merge([(1, 2), (2, 3)]) == [(1, 3)]
-        ''',
-        held='''
+        """,
+        held="""
         def test_touch_other(): assert not overlaps((1, 3), (3, 4))
         def test_inside(): assert overlaps((1, 9), (2, 3)) and overlaps((2, 3), (1, 9))
         def test_far(): assert not overlaps((5, 6), (1, 2))
-        ''',
+        """,
     ),
     Program(
         name="collatz",
@@ -279,14 +279,14 @@ PROGRAMS: tuple[Program, ...] = (
                 count += 1
             return count
         ''',
-        shown='''
+        shown="""
         def test_one(): assert steps(1) == 0
         def test_eight(): assert steps(8) == 3
         def test_five(): assert steps(5) == 5
-        ''',
-        held='''
+        """,
+        held="""
         def test_more(): assert [steps(n) for n in (2, 3, 6, 7, 27)] == [1, 7, 8, 16, 111]
-        ''',
+        """,
     ),
     Program(
         name="queue_",
@@ -303,19 +303,19 @@ PROGRAMS: tuple[Program, ...] = (
             n = n % len(items)
             return items[n:] + items[:n]
         ''',
-        shown='''
+        shown="""
         def test_drain():
             q = [1, 2, 3]; assert drain(q, 2) == [1, 2]; assert q == [3]
         def test_short():
             q = [1]; assert drain(q, 5) == [1]
         def test_rotate(): assert rotate([1, 2, 3], 1) == [2, 3, 1]
-        ''',
-        held='''
+        """,
+        held="""
         def test_zero():
             q = [1]; assert drain(q, 0) == [] and q == [1]
         def test_all():
             q = [3, 1, 2]; assert drain(q, 3) == [3, 1, 2] and q == []
-        ''',
+        """,
     ),
     Program(
         name="config",
@@ -332,24 +332,24 @@ PROGRAMS: tuple[Program, ...] = (
         def address(settings):
             return f"{settings['host']}:{settings['port']}"
         ''',
-        shown='''
+        shown="""
         def test_plain(): assert load()["port"] == 8080
         def test_override(): assert load({"port": 1})["port"] == 1
         def test_kept():
             load({"debug": True})
             assert load()["debug"] is False
         def test_address(): assert address({"host": "h", "port": 2}) == "h:2"
-        ''',
-        held='''
+        """,
+        held="""
         def test_defaults():
             load({"host": "x"}); assert config.DEFAULTS["host"] == "localhost"
         def test_new():
             assert load({"extra": 1})["extra"] == 1; assert "extra" not in config.DEFAULTS
-        ''',
+        """,
     ),
     Program(
         name="roman",
-        module='''
+        module="""
         VALUES = [(1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"),
                   (50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]
 
@@ -360,16 +360,16 @@ PROGRAMS: tuple[Program, ...] = (
                     text += sign
                     number -= value
             return text
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_five(): assert to_roman(5) == "V"
         def test_nine(): assert to_roman(9) == "IX"
         def test_three(): assert to_roman(3) == "III"
-        ''',
-        held='''
+        """,
+        held="""
         def test_many(): assert to_roman(3888) == "MMMDCCCLXXXVIII"
         def test_four(): assert to_roman(1994) == "MCMXCIV"
-        ''',
+        """,
     ),
     Program(
         name="grades",
@@ -387,19 +387,19 @@ PROGRAMS: tuple[Program, ...] = (
             """Names of the students sorted by score, best first."""
             return [name for name, score in sorted(students.items(), key=lambda item: item[1])]
         ''',
-        shown='''
+        shown="""
         def test_a(): assert grade(95) == "A"
         def test_b(): assert grade(80) == "B"
         def test_best(): assert best({"x": 1, "y": 3, "z": 2}) == ["y", "z", "x"]
-        ''',
-        held='''
+        """,
+        held="""
         def test_order(): assert best({"a": 5, "b": 9}) == ["b", "a"]
         def test_none(): assert best({}) == []
-        ''',
+        """,
     ),
     Program(
         name="node",
-        module='''
+        module="""
         class Node:
             def __init__(self, value, left=None, right=None):
                 self.value = value
@@ -417,17 +417,17 @@ PROGRAMS: tuple[Program, ...] = (
             yield node.value
             if node.right:
                 yield from inorder(node.right)
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_leaf(): assert depth(Node(1)) == 1
         def test_left(): assert depth(Node(1, Node(2))) == 2
         def test_right(): assert depth(Node(1, None, Node(2))) == 2
         def test_order(): assert list(inorder(Node(2, Node(1), Node(3)))) == [1, 2, 3]
-        ''',
-        held='''
+        """,
+        held="""
         def test_chain(): assert depth(Node(1, None, Node(2, None, Node(3)))) == 3
         def test_mixed(): assert depth(Node(1, Node(2, None, Node(4)), Node(3))) == 3
-        ''',
+        """,
     ),
     Program(
         name="parse_",
@@ -443,19 +443,19 @@ PROGRAMS: tuple[Program, ...] = (
         def parse_flag(text):
             return text.lower() in ("yes", "true", "1")
         ''',
-        shown='''
+        shown="""
         def test_two(): assert parse_pairs("a=1;b=2") == {"a": 1, "b": 2}
         def test_blank(): assert parse_pairs("a=1;") == {"a": 1}
         def test_flag(): assert parse_flag("Yes")
-        ''',
-        held='''
+        """,
+        held="""
         def test_noise(): assert parse_pairs("a=1;;b=2;x") == {"a": 1, "b": 2}
         def test_none(): assert parse_pairs("") == {}
-        ''',
+        """,
     ),
     Program(
         name="shapes",
-        module='''
+        module="""
         import math
 
         class Shape:
@@ -479,19 +479,19 @@ PROGRAMS: tuple[Program, ...] = (
 
             def area(self):
                 return self.side ** 2
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_square(): assert Square(2).describe() == "square: 4.0"
         def test_circle(): assert Circle(1).describe() == "circle: 3.1"
         def test_area(): assert round(Circle(2).area()) == 13
-        ''',
-        held='''
+        """,
+        held="""
         def test_name(): assert Circle(3).name == "circle"
-        ''',
+        """,
     ),
     Program(
         name="matrix",
-        module='''
+        module="""
         def transpose(rows):
             return [[row[i] for row in rows] for i in range(len(rows))]
 
@@ -500,16 +500,16 @@ PROGRAMS: tuple[Program, ...] = (
 
         def multiply(a, b):
             return [[sum(x * y for x, y in zip(row, column)) for column in zip(*b)] for row in a]
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_square(): assert transpose([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]
         def test_wide(): assert transpose([[1, 2, 3]]) == [[1], [2], [3]]
         def test_identity(): assert identity(2) == [[1, 0], [0, 1]]
-        ''',
-        held='''
+        """,
+        held="""
         def test_tall(): assert transpose([[1], [2]]) == [[1, 2]]
         def test_other(): assert transpose([[1, 2, 3], [4, 5, 6]]) == [[1, 4], [2, 5], [3, 6]]
-        ''',
+        """,
     ),
     Program(
         name="retry",
@@ -527,7 +527,7 @@ PROGRAMS: tuple[Program, ...] = (
                         raise
             return None
         ''',
-        shown='''
+        shown="""
         def failing(n):
             left = [n]
             def action():
@@ -540,15 +540,15 @@ PROGRAMS: tuple[Program, ...] = (
         def test_second(): assert retry(failing(1), 2) == "ok"
         def test_gives_up():
             with pytest.raises(Flaky): retry(failing(3), 3)
-        ''',
-        held='''
+        """,
+        held="""
         def test_once():
             calls = []
             def action():
                 calls.append(1); raise Flaky()
             with pytest.raises(Flaky): retry(action, 2)
             assert len(calls) == 2
-        ''',
+        """,
     ),
     Program(
         name="cart",
@@ -571,25 +571,25 @@ PROGRAMS: tuple[Program, ...] = (
             def names(self):
                 return sorted({name for name, _, _ in self.lines})
         ''',
-        shown='''
+        shown="""
         def cart():
             c = Cart(); c.add("a", 10, 2); c.add("b", 5)
             return c
         def test_total(): assert cart().total() == 25
         def test_discount(): assert cart().total(20) == 20
         def test_names(): assert cart().names() == ["a", "b"]
-        ''',
-        held='''
+        """,
+        held="""
         def test_three():
             c = Cart()
             for i in range(4): c.add(str(i), 100)
             assert c.total(10) == 360
         def test_none(): assert Cart().total(50) == 0
-        ''',
+        """,
     ),
     Program(
         name="dates",
-        module='''
+        module="""
         DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
         def is_leap(year):
@@ -599,17 +599,17 @@ PROGRAMS: tuple[Program, ...] = (
             if month == 2 and is_leap(year):
                 return 29
             return DAYS[month - 1]
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_plain(): assert not is_leap(2023)
         def test_leap(): assert is_leap(2024)
         def test_century(): assert not is_leap(1900)
         def test_400(): assert is_leap(2000)
         def test_days(): assert days_in(2024, 2) == 29
-        ''',
-        held='''
+        """,
+        held="""
         def test_more(): assert is_leap(1600) and is_leap(2400) and not is_leap(2100) and is_leap(1996)
-        ''',
+        """,
     ),
     Program(
         name="callbacks",
@@ -628,15 +628,15 @@ PROGRAMS: tuple[Program, ...] = (
                 return x
             return composed
         ''',
-        shown='''
+        shown="""
         def test_two():
             double, triple = multipliers([2, 3])
             assert double(5) == 10 and triple(5) == 15
         def test_compose(): assert compose(lambda x: x + 1, lambda x: x * 2)(3) == 7
-        ''',
-        held='''
+        """,
+        held="""
         def test_many(): assert [f(1) for f in multipliers([4, 5, 6])] == [4, 5, 6]
-        ''',
+        """,
     ),
     Program(
         name="primes",
@@ -652,15 +652,15 @@ PROGRAMS: tuple[Program, ...] = (
                         marked[multiple] = False
             return primes
         ''',
-        shown='''
+        shown="""
         def test_ten(): assert sieve(10) == [2, 3, 5, 7]
         def test_seven(): assert sieve(7) == [2, 3, 5, 7]
-        ''',
-        held='''
+        """,
+        held="""
         def test_two(): assert sieve(2) == [2]
         def test_one(): assert sieve(1) == []
         def test_thirty(): assert sieve(31)[-1] == 31
-        ''',
+        """,
     ),
     Program(
         name="cache",
@@ -685,7 +685,7 @@ PROGRAMS: tuple[Program, ...] = (
                     oldest = next(iter(self.entries))
                     del self.entries[oldest]
         ''',
-        shown='''
+        shown="""
         def test_get():
             c = Cache(2); c.put("a", 1); assert c.get("a") == 1
         def test_again():
@@ -693,13 +693,13 @@ PROGRAMS: tuple[Program, ...] = (
         def test_evict():
             c = Cache(2); c.put("a", 1); c.put("b", 2); c.get("a"); c.put("c", 3)
             assert c.get("b") is None and c.get("a") == 1
-        ''',
-        held='''
+        """,
+        held="""
         def test_order():
             c = Cache(2); c.put(1, 1); c.put(2, 2); c.put(3, 3)
             assert c.get(1) is None and c.get(2) == 2 and c.get(3) == 3
         def test_none(): assert Cache(1).get("x") is None
-        ''',
+        """,
     ),
     Program(
         name="textwrap_",
@@ -715,14 +715,14 @@ PROGRAMS: tuple[Program, ...] = (
                     line = f"{line} {word}" if line else word
             return lines
         ''',
-        shown='''
+        shown="""
         def test_one(): assert wrap("a b c", 10) == ["a b c"]
         def test_two(): assert wrap("aa bb cc", 5) == ["aa bb", "cc"]
-        ''',
-        held='''
+        """,
+        held="""
         def test_three(): assert wrap("aa bb cc", 2) == ["aa", "bb", "cc"]
         def test_word(): assert wrap("abc", 2) == ["abc"]
-        ''',
+        """,
     ),
     Program(
         name="inventory",
@@ -741,24 +741,24 @@ PROGRAMS: tuple[Program, ...] = (
             def total(self):
                 return sum(self.stock.values())
         ''',
-        shown='''
+        shown="""
         def test_add():
             i = Inventory(); i.add("a", 2); i.add("a", 3); assert i.stock == {"a": 5}
         def test_remove():
             i = Inventory(); i.add("a", 2); i.remove("a", 1); assert i.total() == 1
         def test_unknown():
             i = Inventory(); i.remove("b", 1); assert i.total() == 0
-        ''',
-        held='''
+        """,
+        held="""
         def test_zero():
             i = Inventory(); i.remove("b", 3); i.add("b", 2); assert i.stock["b"] == 2
         def test_below():
             i = Inventory(); i.add("a", 1); i.remove("a", 5); assert i.stock["a"] == 0
-        ''',
+        """,
     ),
     Program(
         name="vectors",
-        module='''
+        module="""
         class Vector:
             def __init__(self, x, y):
                 self.x = x
@@ -775,18 +775,18 @@ PROGRAMS: tuple[Program, ...] = (
 
             def scaled(self, factor):
                 Vector(self.x * factor, self.y * factor)
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_add(): assert Vector(1, 2) + Vector(3, 4) == Vector(4, 6)
         def test_scaled(): assert Vector(1, 2).scaled(3) == Vector(3, 6)
-        ''',
-        held='''
+        """,
+        held="""
         def test_zero(): assert Vector(1, 2).scaled(0) == Vector(0, 0)
-        ''',
+        """,
     ),
     Program(
         name="twice",
-        module='''
+        module="""
         def first_word(text):
             return text.split()[1]
 
@@ -795,14 +795,14 @@ PROGRAMS: tuple[Program, ...] = (
 
         def initials(text):
             return first_word(text)[0] + last_word(text)[0]
-        ''',
-        shown='''
+        """,
+        shown="""
         def test_first(): assert first_word("one two three") == "one"
         def test_last(): assert last_word("one two three") == "three"
         def test_initials(): assert initials("one two three") == "ot"
-        ''',
-        held='''
+        """,
+        held="""
         def test_single(): assert first_word("x") == "x" and last_word("x") == "x"
-        ''',
+        """,
     ),
 )

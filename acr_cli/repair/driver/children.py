@@ -65,8 +65,7 @@ class Child:
 def spawn(work: Work, folder: str, seconds: float, memory: int) -> Child:
     """Fork a child that does `work(send)` in `folder`; `send` writes one JSON message to its `Child`."""
     read_end, write_end = os.pipe()
-    sys.stdout.flush()
-    pid = os.fork()
+    pid = _fork()
     if pid:
         os.close(write_end)
         return Child(pid, read_end, time.monotonic() + seconds)
@@ -89,6 +88,16 @@ def spawn(work: Work, folder: str, seconds: float, memory: int) -> Child:
             os.write(write_end, json.dumps({"crash": repr(error)[:500]}).encode() + b"\n")
     finally:
         os._exit(0)
+
+
+def _fork() -> int:
+    """Fork, patiently where the machine is out of processes for the moment."""
+    for _ in range(40):
+        try:
+            return os.fork()
+        except BlockingIOError:
+            time.sleep(0.25)
+    return os.fork()
 
 
 def finish(child: Child) -> List[Message]:

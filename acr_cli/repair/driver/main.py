@@ -9,7 +9,7 @@ import sys
 import traceback
 
 from .children import adopt_orphans  # noqa: TID252 - see the package's docstring
-from .search import Search  # noqa: TID252
+from .search import search  # noqa: TID252
 from .survey import Survey  # noqa: TID252
 
 
@@ -30,5 +30,5 @@ def main(argv: list[str]) -> int:
         with open(result_file, "w", encoding="utf-8") as target:
             json.dump(report, target)
     else:
-        Search(request, result_file).run()
+        search(request, result_file)
     return 0

@@ -11,7 +11,7 @@ import time
 import unittest
 from typing import Any, Callable, Dict, FrozenSet, List, Optional, Set
 
-from .children import Message, exception_facts, peak_memory  # noqa: TID252 - see the package's docstring
+from .children import Message, exception_facts, finish, peak_memory, spawn  # noqa: TID252 - see the package's docstring
 from .trace import Tracer  # noqa: TID252
 
 Send = Callable[[Message], None]
@@ -50,6 +50,8 @@ class Job:
         self.discover = discover or {}
         self.collect_only = False
         self.quick_end = False
+        self.config: Any = None  # pytest's configuration, when it is ready before the fork
+        self.plugin: Optional[Plugin] = None
 
 
 class Reporter:
@@ -94,7 +96,10 @@ class Reporter:
                 taken = time.monotonic() - self.started
                 if self.current and taken > self.job.each / 2 and halfway != self.current:
                     # Lines that still run in the second half are those of the loop that does not end.
-                    early, halfway = self.job.tracer.take() if self.job.tracer is not None else {}, self.current
+                    early, halfway = (
+                        self.job.tracer.take() if self.job.tracer is not None else {},
+                        self.current,
+                    )
                 if self.current and taken > self.job.each:
                     self._give_up(sys._current_frames().get(main or 0), early)
 
@@ -133,8 +138,12 @@ class Reporter:
         imported = self.job.tracer.take(whole=True)
         if imported:
             self.send({"imported": imported})
-        types = {place: {n: sorted(t) for n, t in names.items()} for place, names in self.job.tracer.types.items()}
-        modules = {name: getattr(module, "__file__", None) or "" for name, module in list(sys.modules.items())}
+        types = {
+            place: {n: sorted(t) for n, t in names.items()} for place, names in self.job.tracer.types.items()
+        }
+        modules = {
+            name: getattr(module, "__file__", None) or "" for name, module in list(sys.modules.items())
+        }
         self.send({"types": types, "modules": modules})
 
 
@@ -144,7 +153,8 @@ def has_pytest() -> bool:
 
 def run(job: Job, send: Send, runner: str) -> None:
     """Run the job's tests here; the process is good for nothing else afterwards."""
-    _look_only_in(job)
+    if job.config is None:
+        _look_only_in(job)
     reporter = Reporter(job, send)
     if job.tracer is not None and job.each > 0:
         threading.Thread(target=reporter.watch, daemon=True).start()
@@ -195,7 +205,9 @@ class Plugin:
         if drop:
             config.hook.pytest_deselected(items=drop)
         if self.job.tracer is not None:
-            self.reporter.send({"collected": [item.nodeid for item in items] + [item.nodeid for item in drop]})
+            self.reporter.send(
+                {"collected": [item.nodeid for item in items] + [item.nodeid for item in drop]}
+            )
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
@@ -242,23 +254,38 @@ def warm_up(folder: str) -> None:
     gc.freeze()
 
 
-def _run_pytest(job: Job, reporter: Reporter) -> None:
-    import pytest
+def prepare(job: Job) -> Optional[Job]:
+    """Read pytest's configuration here, once for all forks to come; None where a fork must do that itself.
 
-    arguments = [
-        "--rootdir=%s" % job.root,
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:randomly",
-        "-p",
-        "no:faulthandler",
-        "-q",
-        "--tb=no",
-        "--no-header",
-        "-W",
-        "ignore::pytest.PytestAssertRewriteWarning",
-    ]
+    Not possible where the configuration imports modules of the tree (a conftest.py does that easily): a fork would
+    then find them as they were. That is found out in a child first.
+    """
+    child = spawn(lambda send: send({"usable": _prepare(job)}), job.root, 20.0, 0)
+    if {"usable": True} in finish(child):
+        _prepare(job)
+        return job
+    return None
+
+
+def _prepare(job: Job) -> bool:
+    from _pytest.config import _prepareconfig
+
+    _look_only_in(job)
+    job.plugin = Plugin(job, Reporter(job, lambda message: None))
+    job.config = _prepareconfig(_pytest_arguments(job), [job.plugin])
+    inside = os.path.join(os.path.realpath(job.root), "")
+    files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    own = [path for path in map(os.path.realpath, files) if path.startswith(inside)]
+    return all(os.path.basename(path) in ("conftest.py", "__init__.py") for path in own) and not any(
+        os.path.basename(path) == "__init__.py" and os.path.getsize(path) for path in own
+    )
+
+
+def _pytest_arguments(job: Job) -> List[str]:
+    arguments = ["--rootdir=%s" % job.root, "-s", "-q", "--tb=no", "--no-header"]
+    for plugin in ("cacheprovider", "randomly", "faulthandler"):
+        arguments += ["-p", "no:%s" % plugin]
+    arguments += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     if importlib.util.find_spec("xdist") is not None:
         arguments += ["-n0"]
     if importlib.util.find_spec("pytest_cov") is not None:
@@ -267,9 +294,19 @@ def _run_pytest(job: Job, reporter: Reporter) -> None:
     arguments += job.arguments
     if job.wanted is not None:
         arguments += sorted({test.split("::")[0] for test in job.wanted})
-    if job.tracer is not None:
-        job.tracer.start()
-    code = pytest.main(arguments, plugins=[Plugin(job, reporter)])
+    return arguments
+
+
+def _run_pytest(job: Job, reporter: Reporter) -> None:
+    import pytest
+
+    if job.config is not None and job.plugin is not None:
+        job.plugin.reporter = reporter
+        code = job.config.hook.pytest_cmdline_main(config=job.config)
+    else:
+        if job.tracer is not None:
+            job.tracer.start()
+        code = pytest.main(_pytest_arguments(job), plugins=[Plugin(job, reporter)])
     reporter.send({"exit": int(code)})
 
 

@@ -1,128 +1,172 @@
-"""The search: try candidate patches one after the other, a few at a time, and report each as it ends."""
+"""The search: workers, one a slot, try candidate patches one after the other and report each as it ends."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import mmap
 import os
+import struct
 import time
 from typing import Any, Dict, List, Optional
 
-from .children import Child, Message, reap_strays, spawn, wait  # noqa: TID252 - see the package's docstring
-from .runners import Job, run, warm_up  # noqa: TID252
+from .children import Child, Message, finish, reap_strays, spawn  # noqa: TID252 - see the package's docstring
+from .runners import Job, prepare, run, warm_up  # noqa: TID252
 from .slots import Slot  # noqa: TID252
 from .survey import preload  # noqa: TID252
 
 FEW_TARGETS = 8  # so many are all run, to see partial progress; of more, the first failure ends the run
+NUMBER = struct.Struct("=i")
+STATE = struct.Struct("=dq")
 
 
-class Place:
-    """A slot and what runs in it now."""
+class Shared:
+    """What the workers have in common: the queue of candidates, the deadline, and how many may still begin."""
 
-    def __init__(self, folder: str) -> None:
-        self.slot = Slot(folder)
-        self.child: Optional[Child] = None
-        self.candidate: Dict[str, Any] = {}
-        self.in_full = False
-        self.result: Message = {}
+    def __init__(self, count: int, deadline: float) -> None:
+        self._state = mmap.mmap(-1, STATE.size)
+        self._state[:] = STATE.pack(deadline, -1)
+        self._queue, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        self._more = list(range(count))
+        self._write_end = write_end
+        self.refill()
+
+    def refill(self) -> bool:
+        """Put numbers into the pipe as long as there is room; True when all are in."""
+        while self._more:
+            try:
+                os.write(self._write_end, NUMBER.pack(self._more[0]))
+            except BlockingIOError:
+                return False
+            del self._more[0]
+        return True
+
+    def close(self) -> None:
+        os.close(self._write_end)
+
+    def take(self) -> Optional[int]:
+        """The number of the next candidate; None when it is over. A read of four bytes is one piece."""
+        deadline, left = STATE.unpack(self._state[:])
+        if time.monotonic() >= deadline or left == 0:
+            return None
+        if left > 0:
+            self._state[:] = STATE.pack(deadline, left - 1)
+        data = os.read(self._queue, NUMBER.size)
+        return NUMBER.unpack(data)[0] if len(data) == NUMBER.size else None
+
+    def succeeded(self, seconds: float, candidates: int) -> None:
+        """The first success sets how long the search still goes on. A race of two successes does no harm."""
+        deadline, left = STATE.unpack(self._state[:])
+        if left < 0:
+            self._state[:] = STATE.pack(min(deadline, time.monotonic() + seconds), candidates)
 
 
-class Search:
-    """One round over a list of candidates, in order; ends early a while after the first success."""
+class Worker:
+    """One slot and what is tried in it."""
 
-    def __init__(self, request: Dict[str, Any], results: str) -> None:
+    def __init__(self, request: Dict[str, Any], folder: str, shared: Shared, out: int) -> None:
         self.request = request
-        self.workdir = os.path.realpath(request["workdir"])
+        self.folder = folder
+        self.slot = Slot(folder)
+        self.shared = shared
+        self.out = out
         self.targets: List[str] = request["targets"]
         self.must_pass: List[str] = request["must_pass"]
-        self.deadline = time.monotonic() + float(request["limit"])
-        self.left: Optional[int] = None  # candidates still to begin after the first success
-        self.places = [Place(folder) for folder in request["folders"]]
-        self.queue: List[Dict[str, Any]] = request["candidates"][::-1]
-        self.out = open(results, "a")  # noqa: SIM115, PTH123 - open as long as the process lives
-        self.tried = 0
 
     def run(self) -> None:
-        preload(self.request["modules"], self.workdir, self.request["scratch"])
-        if self.request["runner"] == "pytest":
-            warm_up(os.path.join(self.request["scratch"], "warm"))
-        while True:
-            for place in self.places:
-                if place.child is None and self.queue and self._may_begin():
-                    self._begin(place)
-            running = [place.child for place in self.places if place.child is not None]
-            if not running:
-                break
-            wait(running, self.deadline)
-            for place in self.places:
-                if place.child is not None and place.child.done:
-                    self._advance(place)
-        for place in self.places:
-            place.slot.restore()
-        self._write({"end": True, "tried": self.tried})
+        job = self._job(self.targets, stop=len(self.targets) > FEW_TARGETS)
+        prepared = prepare(job) if self.request["runner"] == "pytest" else None
+        try:
+            while True:
+                number = self.shared.take()
+                if number is None:
+                    break
+                self._write(self._try(self.request["candidates"][number], prepared or job))
+        finally:
+            self.slot.restore()
 
-    def _may_begin(self) -> bool:
-        return time.monotonic() < self.deadline and (self.left is None or self.left > 0)
+    def _try(self, candidate: Dict[str, Any], job: Job) -> Message:
+        self.slot.write(candidate["edits"])
+        child = self._child(job, float(self.request["timeout"]))
+        passed = [test for test in self.targets if _holds(test, child.messages)]
+        result: Message = {"n": candidate["n"], "passed": passed, "full": False}
+        result["how"] = "timeout" if child.timed_out else "failed"
+        if len(passed) == len(self.targets):
+            broken = self._broken()
+            result.update(full=not broken, how="broke others" if broken else "ok")
+            if not broken:
+                self.shared.succeeded(self.request["after_seconds"], self.request["after_candidates"])
+        return result
 
-    def _begin(self, place: Place) -> None:
-        place.candidate = self.queue.pop()
-        place.slot.write(place.candidate["edits"])
-        place.in_full = False
-        place.result = {"n": place.candidate["n"], "passed": [], "full": False, "how": "failed"}
-        self.tried += 1
-        if self.left is not None:
-            self.left -= 1
-        self._spawn(place, self.targets, float(self.request["timeout"]), stop=len(self.targets) > FEW_TARGETS)
+    def _broken(self) -> List[str]:
+        if not self.must_pass:
+            return []
+        child = self._child(self._job(self.must_pass, stop=True), float(self.request["full_timeout"]))
+        return [test for test in self.must_pass if not _holds(test, child.messages)]
 
-    def _spawn(self, place: Place, wanted: List[str], seconds: float, stop: bool) -> None:
+    def _job(self, wanted: List[str], stop: bool) -> Job:
         job = Job(
-            place.slot.folder,
+            self.folder,
             wanted,
             self.request["arguments"],
             stop=stop,
-            origin=self.workdir,
+            origin=os.path.realpath(self.request["workdir"]),
             discover=self.request.get("discover"),
         )
         job.quick_end = True
-        runner = self.request["runner"]
-        memory = int(self.request["memory"])
-        place.child = spawn(lambda send: run(job, send, runner), place.slot.folder, seconds, memory)
+        return job
 
-    def _advance(self, place: Place) -> None:
-        child = place.child
-        assert child is not None
-        reap_strays([p.child for p in self.places if p.child is not None])
-        passed = _passed(child.messages)
-        if not place.in_full:
-            place.result["passed"] = [test for test in self.targets if _holds(test, passed, child.messages)]
-            place.result["seconds"] = round(time.monotonic() - child.started, 4)
-            place.result["how"] = "timeout" if child.timed_out else "failed"
-            if len(place.result["passed"]) == len(self.targets):
-                place.in_full = True
-                if self.must_pass:
-                    self._spawn(place, self.must_pass, float(self.request["full_timeout"]), stop=True)
-                    return
-        if place.in_full:
-            broken = [test for test in self.must_pass if test not in passed]
-            place.result["full"] = not broken
-            place.result["how"] = "broke others" if broken else "ok"
-            if not broken and self.left is None:
-                self.left = int(self.request["after_candidates"])
-                self.deadline = min(self.deadline, time.monotonic() + float(self.request["after_seconds"]))
-        place.child = None
-        self._write(place.result)
+    def _child(self, job: Job, seconds: float) -> Child:
+        runner = self.request["runner"]
+        child = spawn(lambda send: run(job, send, runner), self.folder, seconds, int(self.request["memory"]))
+        finish(child)
+        reap_strays([])
+        return child
 
     def _write(self, message: Message) -> None:
-        self.out.write(json.dumps(message) + "\n")
-        self.out.flush()
+        os.write(self.out, json.dumps(message).encode() + b"\n")
 
 
-def _passed(messages: List[Message]) -> Dict[str, str]:
-    return {m["test"]: "passed" for m in messages if "test" in m and m["outcome"] == "passed"}
+def search(request: Dict[str, Any], results: str) -> None:
+    """One round over the request's candidates, in order; ends early a while after the first success."""
+    deadline = time.monotonic() + float(request["limit"])
+    preload(request["modules"])
+    if request["runner"] == "pytest":
+        warm_up(os.path.join(request["scratch"], "warm"))
+    # Appended in one write each, so that the lines of two workers do not mix.
+    out = os.open(results, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    shared = Shared(len(request["candidates"]), deadline)
+    workers = [_fork_worker(request, folder, shared, out) for folder in request["folders"]]
+    while workers:
+        if shared.refill():
+            break
+        time.sleep(0.05)
+    shared.close()
+    for pid in workers:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+    os.write(out, b'{"end": true}\n')
 
 
-def _holds(test: str, passed: Dict[str, str], messages: List[Message]) -> bool:
-    """Whether a target passes; a file that could not be collected passes when all of its tests do."""
-    if test in passed:
+def _fork_worker(request: Dict[str, Any], folder: str, shared: Shared, out: int) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        from .children import adopt_orphans  # noqa: TID252
+
+        shared.close()
+        adopt_orphans()
+        os.chdir(folder)
+        Worker(request, folder, shared, out).run()
+    finally:
+        os._exit(0)
+
+
+def _holds(test: str, messages: List[Message]) -> bool:
+    """Whether a test passes; a file that could not be collected passes when all of its tests do."""
+    if any(m.get("test") == test and m["outcome"] == "passed" for m in messages):
         return True
     inside = [m for m in messages if m.get("test", "").startswith(test + "::")]
     errors = [m for m in messages if m.get("collect_error") == test]

@@ -36,7 +36,8 @@ class Survey:
         if len(folders) > 1 and self._leaks(folders[-1]):
             folders = folders[:1]
         targets = match(self.request["targets"], collected, self.errors)
-        preload(self.modules, self.workdir, self.request["scratch"])
+        outside = self._outside()
+        preload(outside)
         ids = sorted({own for own in targets.values() if own})
         failing = self._traced(ids, frozenset(), self.deadline)
         hung = {test for test, seen in failing.items() if seen["outcome"] == "hung"}
@@ -45,7 +46,9 @@ class Survey:
         seconds = self._plain(folders, plain) if plain else 0.0
         others = self._traced(None, frozenset(ids), self.deadline)
         if not plain:
-            seconds = self._plain(folders, [test for test, seen in others.items() if seen["outcome"] == "passed"][:3])
+            seconds = self._plain(
+                folders, [test for test, seen in others.items() if seen["outcome"] == "passed"][:3]
+            )
         return {
             "runner": self.runner,
             "folders": folders,
@@ -56,7 +59,7 @@ class Survey:
             "imported": self.imported,
             "types": self.types,
             "errors": self.errors,
-            "modules": sorted(name for name in self.modules if not name.startswith("acr_repair")),
+            "modules": outside,
             "seconds": seconds,
             "peak": self.peak,
         }
@@ -66,7 +69,9 @@ class Survey:
         if wanted is None:
             arguments += self.request.get("paths", ())
         more.setdefault("arguments", arguments)
-        return Job(root, wanted, origin=self.workdir, bytecode=True, discover=self.request.get("discover"), **more)
+        return Job(
+            root, wanted, origin=self.workdir, bytecode=True, discover=self.request.get("discover"), **more
+        )
 
     def _run(self, job: Job, until: float) -> Child:
         """Run one job to its end or its time; learn what every job can teach."""
@@ -114,6 +119,15 @@ class Survey:
         files = [os.path.realpath(path) for path in self.modules.values() if path]
         return any(path.startswith(inside) and not path.startswith(copy) for path in files)
 
+    def _outside(self) -> List[str]:
+        """Modules that the tests import from elsewhere than the tree, in the order of their import."""
+        places = [os.path.join(os.path.realpath(p), "") for p in (self.workdir, self.request["scratch"])]
+        return [
+            name
+            for name, path in self.modules.items()
+            if name != "__main__" and not os.path.realpath(path or "/").startswith(tuple(places))
+        ]
+
     def _traced(
         self, wanted: Optional[List[str]], unwanted: FrozenSet[str], until: float
     ) -> Dict[str, Message]:
@@ -125,7 +139,12 @@ class Survey:
             if left == [] or time.monotonic() > until:
                 break
             job = self._job(
-                self.workdir, left, unwanted=unwanted | set(results), trace=self.skip, each=self.each, first=first
+                self.workdir,
+                left,
+                unwanted=unwanted | set(results),
+                trace=self.skip,
+                each=self.each,
+                first=first,
             )
             child = self._run(job, until)
             begun = ""
@@ -168,13 +187,9 @@ def _loose(test: str) -> str:
     return head.replace(".py::", ".").replace("::", ".").replace("/", ".") + bracket + rest
 
 
-def preload(modules: Any, workdir: str, scratch: str) -> None:
+def preload(modules: List[str]) -> None:
     """Import here, once, what the tests import from outside the tree, so that every child has it already."""
-    places = modules if isinstance(modules, dict) else dict.fromkeys(modules, "")
-    inside = (os.path.join(workdir, ""), os.path.join(scratch, ""))
-    for name, path in places.items():
-        if os.path.realpath(path).startswith(inside) or name in ("__main__", "conftest"):
-            continue
+    for name in modules:
         try:
             importlib.import_module(name)
         except BaseException:  # noqa: BLE001, S112 - foreign code; what cannot be imported is imported by the child

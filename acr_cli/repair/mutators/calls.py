@@ -66,9 +66,15 @@ def _filled(source: Source, node: Node, texts: list[str]) -> Iterator[Proposal]:
         for parameter in left[len([text for text in texts if "=" not in text]) :][:3]:
             for value in visible[:10]:
                 same = value == parameter
-                plain = ", ".join([*texts, value if parameter == left[len(texts)] else f"{parameter}={value}"])
-                yield replace(node, f"({plain})", 0.9 if same else 0.2) if len(texts) < len(left) else replace(
-                    node, f"({', '.join([*texts, f'{parameter}={value}'])})", 0.9 if same else 0.2
+                plain = ", ".join(
+                    [*texts, value if parameter == left[len(texts)] else f"{parameter}={value}"]
+                )
+                yield (
+                    replace(node, f"({plain})", 0.9 if same else 0.2)
+                    if len(texts) < len(left)
+                    else replace(
+                        node, f"({', '.join([*texts, f'{parameter}={value}'])})", 0.9 if same else 0.2
+                    )
                 )
             receiver = f"{source.table.receiver}.{parameter}"
             if parameter in source.members.get(source.table.receiver, ()):
@@ -79,7 +85,13 @@ def _filled(source: Source, node: Node, texts: list[str]) -> Iterator[Proposal]:
         for value in ("0", "[]", '""', "{}", "False", "set()", "1"):
             yield replace(node, f"({texts[0]}, {value})", 0.5)
     if name in ("max", "min", "sum", "next", "pop", "getattr") and texts:
-        for value, weight in (("default=0", 0.4), ("default=None", 0.4), ("None", 0.3), ("0", 0.3), ("[]", 0.1)):
+        for value, weight in (
+            ("default=0", 0.4),
+            ("default=None", 0.4),
+            ("None", 0.3),
+            ("0", 0.3),
+            ("[]", 0.1),
+        ):
             yield replace(node, f"({', '.join([*texts, value])})", weight)
     if name in ("split", "rsplit") and len(texts) < 2:
         yield replace(node, f"({', '.join([*texts, '1'])})" if texts else '(",")', 0.4)
@@ -248,7 +260,10 @@ def copy(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         kind, ("list({x})", "dict({x})", "{x}.copy()", "{x}[:]")
     ):
         yield replace(node, template.format(x=text), weight)
-    nested = {"list": "[list(part) for part in {x}]", "dict": "{{key: list(part) for key, part in {x}.items()}}"}
+    nested = {
+        "list": "[list(part) for part in {x}]",
+        "dict": "{{key: list(part) for key, part in {x}.items()}}",
+    }
     if kind in nested:
         yield replace(node, nested[kind].format(x=text), 0.2)
 
@@ -262,10 +277,12 @@ def lookup(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         if owner is None or len(keys) != 1 or keys[0].type in t.slices:
             return
         kind = source.type_of(owner)
+        a, b = source.of(owner), source.of(keys[0])
+        if kind in ("list", "", "deque"):
+            yield replace(node, f"{a}.pop({b})" if b != "-1" else f"{a}.pop()", 0.5)
         if kind in ("list", "str", "tuple"):
             return
         known = 1.0 if kind else 0.6
-        a, b = source.of(owner), source.of(keys[0])
         yield replace(node, f"{a}.get({b})", 0.9 * known)
         for value in ("0", "[]", '""', "{}", "False", b, "1", "set()"):
             yield replace(node, f"{a}.get({b}, {value})", 0.7 * known)

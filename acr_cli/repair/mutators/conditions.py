@@ -66,7 +66,12 @@ def _tests(source: Source, node: Node) -> Iterator[tuple[str, float]]:
         if not kinds or kinds & {"list", "dict", "str", "set", "tuple", "NoneType"}:
             yield name, 0.7
         if not kinds or kinds & {"int", "float"}:
-            yield from ((f"{name} > 0", 0.5), (f"{name} >= 0", 0.4), (f"{name} != 0", 0.3), (f"{name} > 1", 0.15))
+            yield from (
+                (f"{name} > 0", 0.5),
+                (f"{name} >= 0", 0.4),
+                (f"{name} != 0", 0.3),
+                (f"{name} > 1", 0.15),
+            )
         if kinds & {"list", "str", "tuple"}:
             yield f"len({name}) > 1", 0.3
     numbers = [n for n in mentioned if types.get(n, frozenset()) & {"int", "float"}]
@@ -103,7 +108,8 @@ def _readable(source: Source, node: Node) -> list[str]:
     t = source.table
     inside = []
     for part in walk(node):
-        if part.type in t.identifiers | t.attributes and source.is_value(part) and not source.is_callee(part):
+        written = part.parent is not None and part.parent.child_by_field_name("left") == part
+        if part.type in t.identifiers | t.attributes and (source.is_value(part) or written):
             inside.append(source.of(part))
     function = source.function_of(node)
     near = []
@@ -146,7 +152,11 @@ def fallback(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     """A value that may be missing gets one: `x or []`, `x if y else 0`."""
     t = source.table
     parent = node.parent
-    if parent is None or not source.is_value(node) or node.type in t.strings | t.integers | t.truths | t.nothing:
+    if (
+        parent is None
+        or not source.is_value(node)
+        or node.type in t.strings | t.integers | t.truths | t.nothing
+    ):
         return
     text = source.of(node)
     if parent.type in t.loops | {"for_in_clause"}:
@@ -160,7 +170,9 @@ def fallback(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         seen = kinds.get(name, frozenset())
         for value in ("0", "None", "[]", '""') if node.type in t.binary | t.calls | t.subscripts else ():
             weight = 0.5 if value in ("0", "None") else 0.15
-            yield replace(node, f"{text} if {name} else {value}", weight * (0.5 if seen and not seen - {"str"} else 1.0))
+            yield replace(
+                node, f"{text} if {name} else {value}", weight * (0.5 if seen and not seen - {"str"} else 1.0)
+            )
 
 
 def guard(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
@@ -173,13 +185,17 @@ def guard(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     function = source.function_of(node)
     if function is None:
         return
-    siblings = [s for s in node.parent.named_children if s.type in t.statements and not _is_docstring(source, s)]
+    siblings = [
+        s for s in node.parent.named_children if s.type in t.statements and not _is_docstring(source, s)
+    ]
     first = bool(siblings) and siblings[0] == node and node.parent.parent == function
     place = 1.0 if first else 0.5
     actions = list(_actions(source, node, function, hints))
     for test, likely in _guard_tests(source, node, hints):
         for action, fit in actions:
-            text = t.guard.format(indent=source.indent_of(node), unit=source.unit, condition=test, action=action)
+            text = t.guard.format(
+                indent=source.indent_of(node), unit=source.unit, condition=test, action=action
+            )
             yield Proposal(
                 start=node.start_byte,
                 end=node.start_byte,
@@ -191,7 +207,11 @@ def guard(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
 
 def _is_docstring(source: Source, node: Node) -> bool:
     t = source.table
-    return node.type in t.expression_statements and bool(node.named_children) and node.named_children[0].type in t.strings
+    return (
+        node.type in t.expression_statements
+        and bool(node.named_children)
+        and node.named_children[0].type in t.strings
+    )
 
 
 def _guard_tests(source: Source, node: Node, hints: Hints) -> Iterator[tuple[str, float]]:
@@ -200,9 +220,9 @@ def _guard_tests(source: Source, node: Node, hints: Hints) -> Iterator[tuple[str
     for name in _readable(source, node)[:6]:
         kinds = types.get(name, frozenset())
         if "NoneType" in kinds or not kinds:
-            yield t.is_none.format(x=name), 1.0
+            yield t.is_none.format(x=name), 0.9
         if kinds & {"list", "dict", "str", "set", "tuple", "NoneType", "deque"} or not kinds:
-            yield t.negated.format(x=name), 0.9
+            yield t.negated.format(x=name), 0.75
         if kinds & {"int", "float"} or not kinds:
             yield f"{name} == 0", 0.7
             yield f"{name} < 0", 0.8
@@ -226,7 +246,9 @@ def _guard_tests(source: Source, node: Node, hints: Hints) -> Iterator[tuple[str
                 yield f"{one} > {other}", 0.35
                 yield f"{one} == {other}", 0.25
                 yield f"{one} >= {other}", 0.2
-    for holder in [n for n in names if types.get(n, frozenset()) & {"dict", "set", "list", "defaultdict"}][:3]:
+    for holder in [n for n in names if types.get(n, frozenset()) & {"dict", "set", "list", "defaultdict"}][
+        :3
+    ]:
         for name in names[:4]:
             if name != holder:
                 yield f"{name} in {holder}", 0.45
@@ -235,6 +257,40 @@ def _guard_tests(source: Source, node: Node, hints: Hints) -> Iterator[tuple[str
     for other_node in source.conditions:
         if _names(source, other_node) <= visible:
             yield source.of(other_node), 0.4
+            yield t.negated.format(x=_grouped(source.of(other_node))), 0.15
+    yield from _absent_parts(source, node)
+
+
+def _absent_parts(source: Source, node: Node) -> Iterator[tuple[str, float]]:
+    """That what a call looks for, or an index names, is not there: `"=" not in part` before `part.split("=")`."""
+    t = source.table
+    for part in walk(node):
+        if part.type in t.calls:
+            callee, given = part.child_by_field_name("function"), part.child_by_field_name("arguments")
+            owner = callee.child_by_field_name("object") if callee is not None else None
+            if owner is not None and given is not None and given.named_children:
+                first = given.named_children[0]
+                if first.type in t.strings | t.identifiers:
+                    yield f"{source.of(first)} not in {source.of(owner)}", 1.0
+        elif part.type in t.subscripts:
+            owner = part.child_by_field_name("value")
+            keys = part.children_by_field_name("subscript")
+            if owner is None or len(keys) != 1 or keys[0].type in t.slices:
+                continue
+            key, holder = source.of(keys[0]), source.of(owner)
+            if keys[0].type not in t.integers:
+                yield f"{key} not in {holder}", 0.6
+                yield f"{key} >= len({holder})", 0.5
+                yield f"{key} < 0", 0.2
+            else:
+                yield f"len({holder}) <= {key}", 0.4
+                yield f"not {holder}", 0.8
+        elif part.type in t.binary:
+            operator, right = part.child_by_field_name("operator"), part.child_by_field_name("right")
+            if operator is not None and right is not None and source.of(operator) in ("/", "//", "%"):
+                if right.type not in t.integers | t.floats | t.strings:
+                    yield f"{source.of(right)} == 0", 0.9
+                    yield f"not {source.of(right)}", 0.6
 
 
 def _actions(source: Source, node: Node, function: Node, hints: Hints) -> Iterator[tuple[str, float]]:

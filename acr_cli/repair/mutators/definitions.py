@@ -26,12 +26,18 @@ def default(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         if fresh is None and value.type in ("list", "dictionary", "set", "call"):
             fresh = text
         if fresh is not None and body is not None and body.named_children:
-            first = next((s for s in body.named_children if not _is_docstring(source, s)), body.named_children[0])
+            first = next(
+                (s for s in body.named_children if not _is_docstring(source, s)), body.named_children[0]
+            )
             test = t.is_none.format(x=source.of(name))
             action = f"{source.of(name)} = {fresh}"
-            made = t.guard.format(indent=source.indent_of(first), unit=source.unit, condition=test, action=action)
+            made = t.guard.format(
+                indent=source.indent_of(first), unit=source.unit, condition=test, action=action
+            )
             between = source.text[value.end_byte : first.start_byte].decode()
-            yield Proposal(start=value.start_byte, end=first.start_byte, text=t.none + between + made, weight=1.0)
+            yield Proposal(
+                start=value.start_byte, end=first.start_byte, text=t.none + between + made, weight=1.0
+            )
         for other in ("None", "0", "1", "True", "False", '""', "[]"):
             if other != text:
                 yield replace(value, other, 0.2)
@@ -39,7 +45,9 @@ def default(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         for child in node.named_children[::-1]:
             if child.type in t.identifiers and source.of(child) not in (t.receiver, "cls"):
                 for other in ("None", "0", "True", "False", "[]", '""'):
-                    yield replace(child, f"{source.of(child)}={other}", 0.3 if source.of(child) in hints.names else 0.1)
+                    yield replace(
+                        child, f"{source.of(child)}={other}", 0.3 if source.of(child) in hints.names else 0.1
+                    )
                 return
 
 
@@ -77,21 +85,47 @@ def base_call(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         return
     owner = source.enclosing(node, t.classes | t.functions)
     body, name = node.child_by_field_name("body"), node.child_by_field_name("name")
-    if owner is None or owner.type not in t.classes or body is None or name is None or not body.named_children:
+    if (
+        owner is None
+        or owner.type not in t.classes
+        or body is None
+        or name is None
+        or not body.named_children
+    ):
         return
     if owner.child_by_field_name("superclasses") is None or "super()" in source.of(body):
         return
     first = next((s for s in body.named_children if not _is_docstring(source, s)), body.named_children[0])
     parameters = [p for p in source.parameters_of(node) if p != t.receiver]
     given = [", ".join(parameters[:count]) for count in range(len(parameters), -1, -1)]
-    given += [p for p in parameters[1:]]
+    given += parameters[1:]
+    given += _analogous(source, owner)
     for arguments in dict.fromkeys(given):
         call = t.super_call.format(arguments=arguments).replace("__init__", source.of(name))
         text = f"{call}\n{source.indent_of(first)}"
         weight = 0.9 if source.of(name) == "__init__" else 0.4
         yield Proposal(
-            start=first.start_byte, end=first.start_byte, text=text, weight=weight, line=first.start_point.row + 1
+            start=first.start_byte,
+            end=first.start_byte,
+            text=text,
+            weight=weight,
+            line=first.start_point.row + 1,
         )
+
+
+def _analogous(source: Source, owner: Node) -> Iterator[str]:
+    """Arguments of other classes' base calls, with their class's name turned into this one's."""
+    own = source.of(name) if (name := owner.child_by_field_name("name")) is not None else ""
+    for node in source.nodes:
+        callee = node.child_by_field_name("function") if node.type in source.table.calls else None
+        if callee is None or not source.of(callee).startswith("super()."):
+            continue
+        given, other = node.child_by_field_name("arguments"), source.enclosing(node, source.table.classes)
+        name = other.child_by_field_name("name") if other is not None else None
+        if given is None or name is None:
+            continue
+        text, foreign = source.of(given)[1:-1], source.of(name)
+        yield text.replace(foreign, own).replace(foreign.lower(), own.lower())
 
 
 def capture(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
@@ -102,7 +136,10 @@ def capture(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         return
     targets: list[str] = []
     for part in walk(loop):
-        if part.type in t.loops | {"for_in_clause"} and (left := part.child_by_field_name("left")) is not None:
+        if (
+            part.type in t.loops | {"for_in_clause"}
+            and (left := part.child_by_field_name("left")) is not None
+        ):
             targets += [source.of(n) for n in walk(left) if n.type in t.identifiers]
     if node.type == "lambda":
         parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
@@ -113,7 +150,9 @@ def capture(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     elif node.type in t.functions:
         parameters = node.child_by_field_name("parameters")
         for name in dict.fromkeys(targets):
-            if parameters is not None and any(source.of(n) == name for n in walk(node) if n.type in t.identifiers):
+            if parameters is not None and any(
+                source.of(n) == name for n in walk(node) if n.type in t.identifiers
+            ):
                 given = source.of(parameters)[1:-1].strip()
                 yield replace(parameters, f"({given}{', ' if given else ''}{name}={name})", 1.0)
 
@@ -123,7 +162,9 @@ def exception(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     t = source.table
     if node.type in t.handlers:
         value = node.child_by_field_name("value")
-        caught = next((c for c in node.named_children if c.type not in t.blocks), None) if value is None else value
+        caught = (
+            next((c for c in node.named_children if c.type not in t.blocks), None) if value is None else value
+        )
         came = sorted((hints.exceptions | hints.not_raised) - {"Exception"})
         if caught is None:
             return
@@ -200,8 +241,6 @@ def annotate(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
             methods = [c for c in body.named_children if c.type in t.functions | t.decorated]
             if methods:
                 indent = source.indent_of(methods[0])
-                text = (
-                    f"def __init__({t.receiver}):\n{indent}{source.unit}{t.receiver}.{name_text} = {value}\n\n{indent}"
-                )
+                text = f"def __init__({t.receiver}):\n{indent}{source.unit}{t.receiver}.{name_text} = {value}\n\n{indent}"
                 start = methods[0].start_byte
                 yield Proposal(start=start, end=start, text=text, weight=0.6)

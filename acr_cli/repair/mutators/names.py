@@ -38,7 +38,9 @@ def variable(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     for place, other in enumerate(source.members.get(t.receiver, ())):
         if t.receiver in types:
             weight = 0.3 * _agreement(own, types.get(f"{t.receiver}.{other}", frozenset()))
-            yield replace(node, f"{t.receiver}.{other}", weight * (1.8 if other == name else 1.0) * 0.97**place)
+            yield replace(
+                node, f"{t.receiver}.{other}", weight * (1.8 if other == name else 1.0) * 0.97**place
+            )
 
 
 def _agreement(one: frozenset[str], other: frozenset[str]) -> float:
@@ -191,7 +193,10 @@ def _import_place(source: Source) -> int:
     for child in source.tree.root_node.named_children:
         if child.type in ("comment", "future_import_statement"):
             continue
-        if child.type in source.table.expression_statements and child.named_children[0].type in source.table.strings:
+        if (
+            child.type in source.table.expression_statements
+            and child.named_children[0].type in source.table.strings
+        ):
             continue
         return child.start_byte
     return 0

@@ -34,10 +34,16 @@ def return_value(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]
     for usual in ("{}", "1", "-1", "()", "set()", "0.0", 'float("inf")'):
         yield replace(node, f"return {usual}", 0.15)
     for other_node in walk(function):
-        if other_node.type in t.returns and other_node.id != node.id and source.of(other_node) != source.of(node):
+        if (
+            other_node.type in t.returns
+            and other_node.id != node.id
+            and source.of(other_node) != source.of(node)
+        ):
             yield replace(node, source.of(other_node), 0.4)
     if value is not None and value.type in t.expressions:
-        yield replace(node, f"return not {old}" if value.type not in t.boolean else f"return not ({old})", 0.2)
+        yield replace(
+            node, f"return not {old}" if value.type not in t.boolean else f"return not ({old})", 0.2
+        )
         yield replace(node, f"return [{old}]", 0.15)
         yield replace(node, f"return ({old},)", 0.05)
 
@@ -136,7 +142,11 @@ def move(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     assert block is not None
     owner = block.parent
     siblings = [child for child in block.named_children if child.type in t.statements]
-    if owner is not None and owner.type in t.statements | t.clauses and owner.type not in t.functions | t.classes:
+    if (
+        owner is not None
+        and owner.type in t.statements | t.clauses
+        and owner.type not in t.functions | t.classes
+    ):
         if siblings[-1] == node:
             yield _lifted_behind(source, node, owner, alone=len(siblings) == 1)
         if siblings[0] == node and owner.type in t.statements:
@@ -271,6 +281,18 @@ def delete(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
             yield Proposal(start=start, end=start, text="el", weight=0.8, line=_row(following))
 
 
+def loop(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """`while` for `if` and back; the same for what follows a loop's condition."""
+    t = source.table
+    word = node.children[0] if node.children else None
+    if word is None or node.type not in t.conditionals:
+        return
+    if source.of(word) == "if":
+        yield replace(word, "while", 1.0)
+    elif source.of(word) == "while":
+        yield replace(word, "if", 0.7)
+
+
 def chain(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     """`if` for `elif` and back, an `else` in the place of what follows."""
     t = source.table
@@ -299,15 +321,25 @@ def insert(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     last = node.next_named_sibling is None
     for text, weight in _ingredients(source, node, function, visible):
         yield Proposal(
-            start=node.start_byte, end=node.start_byte, text=f"{text}\n{indent}", weight=weight, line=_row(node)
+            start=node.start_byte,
+            end=node.start_byte,
+            text=f"{text}\n{indent}",
+            weight=weight,
+            line=_row(node),
         )
         if last and node.type not in t.returns | t.raises | t.jumps:
             yield Proposal(
-                start=node.end_byte, end=node.end_byte, text=f"\n{indent}{text}", weight=weight, line=_row(node)
+                start=node.end_byte,
+                end=node.end_byte,
+                text=f"\n{indent}{text}",
+                weight=weight,
+                line=_row(node),
             )
 
 
-def _ingredients(source: Source, node: Node, function: Node, visible: set[str]) -> Iterator[tuple[str, float]]:
+def _ingredients(
+    source: Source, node: Node, function: Node, visible: set[str]
+) -> Iterator[tuple[str, float]]:
     """One-line statements that may be missing: (text, weight)."""
     t = source.table
     seen: dict[str, float] = {}
@@ -333,7 +365,13 @@ def _ingredients(source: Source, node: Node, function: Node, visible: set[str]) 
             seen.setdefault(f"{name} -= 1", 0.5)
             seen.setdefault(f"{name} = 0", 0.3)
             seen.setdefault(f"{name} = 1", 0.1)
-        for kind, values in (("list", "[]"), ("dict", "{}"), ("set", "set()"), ("str", '""'), ("bool", "False")):
+        for kind, values in (
+            ("list", "[]"),
+            ("dict", "{}"),
+            ("set", "set()"),
+            ("str", '""'),
+            ("bool", "False"),
+        ):
             if kind in kinds:
                 seen.setdefault(f"{name} = {values}", 0.3)
         yield from _fed(source, node, name, kinds, seen)

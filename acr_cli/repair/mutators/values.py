@@ -41,7 +41,11 @@ def _counting_place(source: Source, node: Node) -> float:
     """How likely a whole expression stands where one more or less matters, in [0, 1]."""
     t = source.table
     parent = node.parent
-    if parent is None or not source.is_value(node) or node.type in t.strings | t.floats | t.nothing | t.truths:
+    if (
+        parent is None
+        or not source.is_value(node)
+        or node.type in t.strings | t.floats | t.nothing | t.truths
+    ):
         return 0.0
     if node.type not in t.identifiers | t.calls | t.attributes | t.subscripts | t.binary:
         return 0.0
@@ -55,7 +59,7 @@ def _counting_place(source: Source, node: Node) -> float:
     if parent.type in t.comparison:
         return 0.5
     if parent.type in t.returns:
-        return 0.6
+        return 0.35
     if parent.type in t.assignments | t.augmented:
         return 0.4
     return 0.3 if parent.type in t.binary | t.sequences else 0.0
@@ -76,7 +80,9 @@ def constant(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         value = _integer(text)
         usual = {"0": 0.7, "1": 0.7, "-1": 0.6, "2": 0.4, t.none: 0.3, "10": 0.1, "100": 0.1}
         if value is not None and value > 1:
-            usual.update({str(value * 2): 0.15, str(value * 10): 0.2, str(value // 2): 0.2, str(value // 10): 0.2})
+            usual.update(
+                {str(value * 2): 0.15, str(value * 10): 0.2, str(value // 2): 0.2, str(value // 10): 0.2}
+            )
         usual.update({other: 0.25 for other in source.integer_texts[:12] if other not in usual})
         usual.update({'float("inf")': 0.15, 'float("-inf")': 0.25} if value in (0, 1) else {})
         usual.update({"1.0": 0.1, "0.0": 0.1} if value in (0, 1) else {})
@@ -103,7 +109,14 @@ def truth(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         yield replace(node, t.false if source.of(node) == t.true else t.true, 1.0)
         yield replace(node, t.none, 0.3)
     elif node.type in t.nothing:
-        for other, weight in ((t.false, 0.4), (t.true, 0.3), ("0", 0.5), ("[]", 0.5), ('""', 0.4), ("{}", 0.4)):
+        for other, weight in (
+            (t.false, 0.4),
+            (t.true, 0.3),
+            ("0", 0.5),
+            ("[]", 0.5),
+            ('""', 0.4),
+            ("{}", 0.4),
+        ):
             yield replace(node, other, weight)
         for other in ("-1", "1", "set()", 'float("inf")', 'float("-inf")'):
             yield replace(node, other, 0.2)
@@ -130,7 +143,14 @@ def string(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     for other in source.string_texts[:25]:
         if other != raw and abs(len(other) - len(raw)) <= 20:
             yield replace(node, other, 0.4 if _alike(other, raw) else 0.2)
-    changed = {"": 0.4, " ": 0.3, inner.strip(): 0.5, inner.lower(): 0.4, inner.upper(): 0.3, inner + " ": 0.2}
+    changed = {
+        "": 0.4,
+        " ": 0.3,
+        inner.strip(): 0.5,
+        inner.lower(): 0.4,
+        inner.upper(): 0.3,
+        inner + " ": 0.2,
+    }
     changed.update({inner.capitalize(): 0.2, inner[:-1]: 0.2, "\\n": 0.15, ", ": 0.15, ",": 0.1})
     yield from (replace(node, _quote(raw, new), weight) for new, weight in changed.items() if new != inner)
     yield from _formats(source, node)
@@ -170,7 +190,9 @@ def _formats(source: Source, node: Node) -> Iterator[Proposal]:
             text = source.of(part)
             for new, weight in _other_formats(text):
                 yield replace(part, new, weight)
-        elif part.type == "interpolation" and not any(c.type == "format_specifier" for c in part.named_children):
+        elif part.type == "interpolation" and not any(
+            c.type == "format_specifier" for c in part.named_children
+        ):
             text = source.of(part)
             yield replace(part, text[:-1] + ":.2f}", 0.2)
             yield replace(part, text[:-1] + ":02d}", 0.2)
@@ -189,7 +211,16 @@ def _other_formats(text: str) -> Iterator[tuple[str, float]]:
             yield text.replace(digits, str(number - 1)), 0.6
         if ":0" not in text and text[1:2].isdigit():
             yield ":0" + text[1:], 0.5
-    for one, other in (("<", ">"), (">", "<"), ("d", "x"), ("x", "d"), ("f", "d"), ("%", "f"), ("f", "%"), ("x", "X")):
+    for one, other in (
+        ("<", ">"),
+        (">", "<"),
+        ("d", "x"),
+        ("x", "d"),
+        ("f", "d"),
+        ("%", "f"),
+        ("f", "%"),
+        ("x", "X"),
+    ):
         if one in text:
             yield text.replace(one, other), 0.4
     for sign in "<>^":
@@ -220,9 +251,13 @@ def _slice(source: Source, node: Node) -> Iterator[Proposal]:
     tail = f":{step}" if step else ""
     made: dict[str, float] = {f":{stop}{tail}": 0.6, f"{start}:{tail}": 0.6, f"{stop}:{start}{tail}": 0.3}
     if start and not stop:
-        made.update({f":{start}{tail}": 0.8, f"-{start}:{tail}": 0.4, f":-{start}{tail}": 0.4, f"{start}:-1": 0.3})
+        made.update(
+            {f":{start}{tail}": 0.8, f"-{start}:{tail}": 0.4, f":-{start}{tail}": 0.4, f"{start}:-1": 0.3}
+        )
     if stop and not start:
-        made.update({f"{stop}:{tail}": 0.8, f":-{stop}{tail}": 0.3, f"1:{stop}{tail}": 0.4, f"-{stop}:{tail}": 0.5})
+        made.update(
+            {f"{stop}:{tail}": 0.8, f":-{stop}{tail}": 0.3, f"1:{stop}{tail}": 0.4, f"-{stop}:{tail}": 0.5}
+        )
     if stop:
         made.update({f"{start}:{stop} + 1{tail}": 0.6, f"{start}:{stop} - 1{tail}": 0.6})
         if start:
@@ -249,7 +284,9 @@ def _index(source: Source, node: Node) -> Iterator[Proposal]:
         yield replace(indices[0], "-1" if index == "0" else "0", 1.0)
         yield replace(indices[0], "1:" if index == "0" else ":-1", 0.2)
     elif not index.startswith("-"):
-        yield replace(indices[0], f"-{index}" if indices[0].type not in source.table.binary else f"-({index})", 0.3)
+        yield replace(
+            indices[0], f"-{index}" if indices[0].type not in source.table.binary else f"-({index})", 0.3
+        )
     else:
         yield replace(indices[0], index[1:], 0.5)
     if indices[0].type not in source.table.integers:
@@ -273,12 +310,23 @@ def _range(source: Source, callee: str, arguments: Node) -> Iterator[Proposal]:
         made.update({f"2, {stop}": 0.2, f"2, {stop} + 1": 0.2, f"{stop}, 0, -1": 0.3})
     elif len(parts) == 2:
         start, stop = parts
-        made = {stop: 0.6, f"{start}, {stop} + 1": 0.9, f"{start}, {stop} - 1": 0.6, f"{start} + 1, {stop}": 0.7}
+        made = {
+            stop: 0.6,
+            f"{start}, {stop} + 1": 0.9,
+            f"{start}, {stop} - 1": 0.6,
+            f"{start} + 1, {stop}": 0.7,
+        }
         made.update({f"{start} + 1, {stop} + 1": 0.4, f"{start}, {stop}, -1": 0.4, f"{stop}, {start}": 0.2})
-        made.update({f"{start}, {stop}, 2": 0.1, f"{start} - 1, {stop}": 0.3, f"{start} - 1, {stop} - 1": 0.2})
+        made.update(
+            {f"{start}, {stop}, 2": 0.1, f"{start} - 1, {stop}": 0.3, f"{start} - 1, {stop} - 1": 0.2}
+        )
     elif len(parts) == 3:
         start, stop, step = parts
-        made = {f"{start}, {stop}": 0.5, f"{start}, {stop}, -{step}": 0.5, f"{start}, {stop} + {step}, {step}": 0.5}
+        made = {
+            f"{start}, {stop}": 0.5,
+            f"{start}, {stop}, -{step}": 0.5,
+            f"{start}, {stop} + {step}, {step}": 0.5,
+        }
         made.update({f"{start}, {stop} + 1, {step}": 0.8, f"{start}, {stop} - 1, {step}": 0.8})
         made.update({f"{start} - 1, {stop}, {step}": 0.6, f"{start} + 1, {stop}, {step}": 0.6})
     for new, weight in made.items():
