@@ -7,13 +7,13 @@ recorded follows from both (an epsilon-greedy policy, conditional on what has fa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 from acr_cli.orchestrator.explain import reason
+from acr_cli.orchestrator.ladder import ladder, still_there
 from acr_cli.orchestrator.vote import forecasts
 from acr_cli.protocols import Voter
-from acr_cli.records import Candidate, Choice, Context, Forecast, Rung
+from acr_cli.records import Candidate, Choice, Context, Forecast
 
 
 class AcRouter:
@@ -27,8 +27,10 @@ class AcRouter:
         self.attempts = attempts
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
-        ranked = forecasts(self.voters, context, candidates)
-        left = _left(context, ranked)
+        def rank(known: Context) -> list[Forecast]:
+            return still_there(known, forecasts(self.voters, known, candidates))
+
+        left = rank(context)
         if not left:
             return None
         chosen, explored = left[0], False
@@ -42,27 +44,7 @@ class AcRouter:
             policy=self.name,
             reason=reason(context, chosen, [f for f in left if f is not chosen], explored=explored),
             explored=explored,
-            forecasts=ranked,
+            forecasts=forecasts(self.voters, context, candidates),
             neighbours=context.neighbours,
-            ladder=self._ladder(context, candidates),
+            ladder=ladder(context, self.attempts, rank),
         )
-
-    def _ladder(self, context: Context, candidates: Sequence[Candidate]) -> tuple[Rung, ...]:
-        """Who would come next, each failure known to the one after it, up to the number of attempts."""
-        rungs: list[Rung] = []
-        missed, cost = 1.0, 0.0
-        while len(context.failed) < self.attempts:
-            left = _left(context, forecasts(self.voters, context, candidates))
-            if not left:
-                break
-            best = left[0]
-            cost += missed * (best.cost_usd or 0.0)
-            missed *= 1 - best.p_success
-            rungs.append(Rung(candidate=best.candidate, p_cumulative=1 - missed, cost_cumulative_usd=cost))
-            context = replace(context, failed=(*context.failed, best.candidate))
-        return tuple(rungs)
-
-
-def _left(context: Context, ranked: Sequence[Forecast]) -> list[Forecast]:
-    gone = {*context.failed, *context.unavailable}
-    return [f for f in ranked if f.candidate not in gone]

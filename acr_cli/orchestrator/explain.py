@@ -11,7 +11,7 @@ _EVIDENCE = ("neighbours", "posterior")
 
 def reason(context: Context, chosen: Forecast, others: Sequence[Forecast], *, explored: bool) -> str:
     """Why this candidate and not the best of the others. Pure."""
-    prefix = f"after {_names(context.failed)} failed, " if context.failed else ""
+    prefix = f"after {' and '.join(context.failed)} failed, " if context.failed else ""
     if explored:
         return f"{prefix}drawn at random to learn more about it (score {chosen.score:.2f})"
     if not others:
@@ -47,10 +47,6 @@ def _difference(chosen: Forecast, rival: Forecast) -> str:
 
 def _usd(forecast: Forecast) -> str:
     return "unpriced" if forecast.cost_usd is None else f"${forecast.cost_usd:.4f}"
-
-
-def _names(names: Sequence[str]) -> str:
-    return " and ".join(names)
 
 
 _NONE = Vote(voter="", value=0.0, weight=0.0)

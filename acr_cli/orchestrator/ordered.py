@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from random import Random
 
 from acr_cli.orchestrator.cost import expected_price
+from acr_cli.orchestrator.ladder import ladder, still_there
 from acr_cli.orchestrator.vote import forecasts
 from acr_cli.protocols import Voter
-from acr_cli.records import Candidate, Choice, Context, Rung
+from acr_cli.records import Candidate, Choice, Context, Forecast
 
 
 class Ordered:
@@ -25,19 +26,23 @@ class Ordered:
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
         del rng  # nothing is drawn
-        gone = {*context.failed, *context.unavailable}
-        left = [c for c in self._order(context, candidates) if c.id not in gone]
+        order = [candidate.id for candidate in self._order(context, candidates)]
+
+        def rank(known: Context) -> list[Forecast]:
+            expected = {f.candidate: f for f in forecasts(self.voters, known, candidates)}
+            return still_there(known, [expected[name] for name in order])
+
+        left = rank(context)
         if not left:
             return None
-        expected = forecasts(self.voters, context, candidates)
         return Choice(
-            candidate=left[0].id,
+            candidate=left[0].candidate,
             propensity=1.0,
             policy=self.name,
             reason=self._reason(context, candidates),
-            forecasts=expected,
+            forecasts=forecasts(self.voters, context, candidates),
             neighbours=context.neighbours,
-            ladder=self._ladder(context, left, {f.candidate: f.p_success for f in expected}),
+            ladder=ladder(context, self.attempts, rank),
         )
 
     def _order(self, context: Context, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
@@ -55,14 +60,3 @@ class Ordered:
             return "the only candidate"
         first = "the cheapest" if self.name == "escalate" else "the first of the pool"
         return f"{first} that has not failed on this step" if context.failed else first
-
-    def _ladder(
-        self, context: Context, left: Sequence[Candidate], chances: dict[str, float]
-    ) -> tuple[Rung, ...]:
-        rungs: list[Rung] = []
-        missed, cost = 1.0, 0.0
-        for candidate in left[: max(0, self.attempts - len(context.failed))]:
-            cost += missed * (expected_price(context, candidate) or 0.0)
-            missed *= 1 - chances[candidate.id]
-            rungs.append(Rung(candidate=candidate.id, p_cumulative=1 - missed, cost_cumulative_usd=cost))
-        return tuple(rungs)

@@ -18,7 +18,7 @@ def open_policy(name: str, *, exploration: float, attempts: int, voters: Sequenc
     """A policy with the built-in voters and these further ones (entry points of `acr_cli.voters`).
 
     Raises: ConfigurationError."""
-    ballot: list[Voter] = [load("voters", voter, BUILTIN)() for voter in (*BUILTIN, *voters)]
+    ballot: list[Voter] = [load("voters", voter, BUILTIN)() for voter in dict.fromkeys((*BUILTIN, *voters))]
     if name == "acrouter":
         return AcRouter(ballot, exploration=exploration, attempts=attempts)
     if name in POLICIES:

@@ -1,7 +1,7 @@
 """The published prior: success rate of a model in a dimension, and how it was found.
 
 Lookup: the exact name, then an alias, then the family; a model that none of them knows starts neutral, at the
-mean of its dimension. Figures and source: `priors.toml`.
+mean of its dimension, and so does a small sibling of a large model. Figures and source: `priors.toml`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from functools import lru_cache
 from importlib.resources import files
 from statistics import fmean
 
-_DATE = re.compile(r"[-@](20\d{6}|20\d{2}-\d{2}-\d{2}|\d{4})$|[-:]latest$")
+_VENDOR = re.compile(r"^([a-z]\w*\.)+(?=[a-z])")  # "us.anthropic.claude-..."
+_VERSION = re.compile(r"([-@](20\d{6}|20\d\d-\d\d-\d\d|\d{4}|latest|default)|-v\d+:\d+|:[\w.-]+)+$")
+_SMALL = re.compile(r"[-:](mini|nano|lite|flash|air|tiny|small|\d+(\.\d+)?b)\b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,8 +36,8 @@ class _Table:
 
 
 def plain_name(model: str) -> str:
-    """A model's name without provider prefix and date, in lower case. Pure."""
-    return _DATE.sub("", model.lower().rsplit("/", 1)[-1])
+    """A model's name without provider, date and tag, in lower case. Pure."""
+    return _VERSION.sub("", _VENDOR.sub("", model.lower().rsplit("/", 1)[-1]))
 
 
 def published(model: str, family: str, dimension: str) -> Prior:
@@ -49,8 +51,9 @@ def published(model: str, family: str, dimension: str) -> Prior:
     if known in table.models:
         note = "published" if known == name else f"published for {known}"
         return Prior(value=table.models[known][column], note=note)
+    kin = () if _SMALL.search(model.lower()) else (name, family.lower())
     for beginning in sorted(table.families, key=len, reverse=True):
-        if name.startswith(beginning) or (family and family.startswith(beginning)):
+        if any(one.startswith(beginning) for one in kin):
             relative = table.families[beginning]
             return Prior(value=table.models[relative][column], note=f"inherited from {relative}")
     neutral = fmean(row[column] for row in table.models.values())
