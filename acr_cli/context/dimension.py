@@ -23,8 +23,10 @@ _LANGUAGES = {
     ".kt": "kotlin", ".swift": "swift", ".scala": "scala", ".sh": "bash",
 }  # fmt: skip
 _NAMED = re.compile(
-    r"\b(python|javascript|typescript|golang|rust|java|c\+\+|ruby|php|c#|kotlin|swift|scala|bash)(?!\w)"
-    r"|\b(?:in|to|into|using) (go)\b"
+    r"\b(python|javascript|typescript|golang|java|c\+\+|ruby|php|c#|kotlin|scala|bash)(?!\w)"
+    # Words of plain English name a language only where they cannot mean anything else.
+    r"|\b(?:in|to|into|using) (go|rust|swift)\b(?!-)"
+    r"|\b(go|rust|swift) (?:code|program|function|crate|package|module|struct)"
 )
 _SAME = {"golang": "go", "c++": "cpp", "c#": "csharp"}
 
@@ -45,7 +47,7 @@ def language_of(files: Sequence[str], text: str = "") -> str:
     """The language that a task names, else the one that most files are in; "" when none is known. Pure."""
     named = _NAMED.search(text.lower())
     if named:
-        name = named.group(1) or named.group(2)
+        name = named[named.lastindex or 0]
         return _SAME.get(name, name)
     counts = Counter(_LANGUAGES[s] for f in files if (s := PurePosixPath(f).suffix.lower()) in _LANGUAGES)
     return counts.most_common(1)[0][0] if counts else ""

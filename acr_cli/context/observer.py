@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from acr_cli.protocols import Embedder, Store
 from acr_cli.records import Context, Step
 
-_ABSOLUTE = re.compile(r"(?<![\w.])/(?:[\w.@+-]+/)+([\w.@+-]+)")
+_ABSOLUTE = re.compile(r"(?<![\w./~])~?/(?:[\w.@+-]+/)+([\w.@+-]+)")
 _LINES = 12
 _CHARACTERS_PER_TOKEN = 4
 
