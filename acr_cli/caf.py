@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from acr_cli import __version__
-from acr_cli.errors import AcrError, BudgetExhausted, NoEligibleModel, StoreError
+from acr_cli.errors import AcrError, BudgetExhausted, Interrupted, NoEligibleModel, StoreError
 from acr_cli.events import (
     AttemptFinished,
     BaselineMeasured,
@@ -99,25 +99,28 @@ class Loop:
 
     def fix(self, task: Task) -> RunResult:
         """Carry the task out in the run's tree. Every end is a result; nothing of the user's is touched."""
-        progress, tree = self.progress, self.parts.tree
-        start = tree.checkpoint()
         try:
-            baseline = self.parts.verifier.baseline(task, tree)
-            self.parts.emit(BaselineMeasured(baseline=baseline))
-            if not task.is_wish and not baseline.targets:
-                summary = "All tests pass: there is nothing to fix."
-                return progress.result(Status.NOTHING_TO_FIX, summary)
-            self._take_all(self.parts.planner.outline(task, baseline), baseline)
-            patch, files = tree.diff(start), tree.changed(start)
-            result = progress.conclusion(patch, files, plan_only=self.parts.plan_only)
+            result = self._carry_out(task)
+        except (KeyboardInterrupt, Interrupted):
+            result = self.progress.result(Status.INTERRUPTED, "Interrupted; your files are as they were.")
         except BudgetExhausted as error:
-            result = progress.stopped(Status.BUDGET, error)
+            result = self.progress.stopped(Status.BUDGET, error)
         except AcrError as error:
-            result = progress.stopped(Status.ERROR, error)
-        except KeyboardInterrupt:
-            result = progress.result(Status.INTERRUPTED, "Interrupted; your files are as they were.")
+            result = self.progress.stopped(Status.ERROR, error)
         self._share_credit(result.status)
         return result
+
+    def _carry_out(self, task: Task) -> RunResult:
+        tree, parts = self.parts.tree, self.parts
+        start = tree.checkpoint()
+        baseline = parts.verifier.baseline(task, tree)
+        parts.emit(BaselineMeasured(baseline=baseline))
+        if not task.is_wish and not baseline.targets:
+            summary = "All tests pass: there is nothing to fix."
+            return self.progress.result(Status.NOTHING_TO_FIX, summary)
+        self._take_all(parts.planner.outline(task, baseline), baseline)
+        patch, files = tree.diff(start), tree.changed(start)
+        return self.progress.conclusion(patch, files, plan_only=parts.plan_only)
 
     def _take_all(self, outline: Sequence[Step], baseline: Baseline) -> None:
         self.parts.emit(PlanMade(steps=tuple(outline)))
