@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
@@ -14,7 +15,7 @@ from acr_cli.orchestrator.vote import forecasts
 from acr_cli.orchestrator.voters import BUILTIN
 from acr_cli.parts import load
 from acr_cli.protocols import Voter
-from acr_cli.records import Candidate, Context, Dimension, Neighbour, Price, Tally
+from acr_cli.records import Candidate, Context, Dimension, Neighbour, Price, Tally, Vote
 from acr_cli.testing.voters import check_voter
 
 
@@ -214,3 +215,34 @@ def test_failures_keep_the_order_of_candidates(low: float, high: float, failed: 
 
 def test_the_failure_of_an_able_one_says_more() -> None:
     assert given_failures(0.5, [0.9]) < given_failures(0.5, [0.5]) < given_failures(0.5, [0.1]) < 0.5
+
+
+# --- the check that voters of other packages run ----------------------------------------------------------
+
+
+class Boasting:
+    """Breaks one rule."""
+
+    name = "boasting"
+    weight = 1.0
+
+    def __init__(self, vote: Vote, *, everybody: bool = False) -> None:
+        self.said = vote
+        self.everybody = everybody
+
+    def vote(self, context: Context, candidates: Sequence[Candidate]) -> Mapping[str, Vote]:
+        return dict.fromkeys(["ghost"] if self.everybody else [c.id for c in candidates], self.said)
+
+
+@pytest.mark.parametrize(
+    ("voter", "reason"),
+    [
+        (Boasting(Vote(voter="boasting", value=1.1, weight=1.0, note="x")), "no vote in"),
+        (Boasting(Vote(voter="other", value=1.0, weight=1.0, note="x")), "signed by 'other'"),
+        (Boasting(Vote(voter="boasting", value=1.0, weight=1.0)), "where a vote comes from"),
+        (Boasting(Vote(voter="boasting", value=1.0, weight=1.0, note="x"), everybody=True), "nobody asked"),
+    ],
+)
+def test_the_check_of_voters_finds_what_is_wrong(voter: Voter, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        check_voter(voter)
