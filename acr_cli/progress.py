@@ -126,7 +126,7 @@ class Progress:
                 return self._not_fixed(evidence)
             case Void(reason=reason):
                 raise ProviderError(
-                    f"No candidate could finish: {'; '.join(self.faults) or reason}.",
+                    f"No candidate could finish: {'; '.join(self.faults or [reason]).rstrip('.')}.",
                     hint="`acr models test` tries each model; the run is kept.",
                 )
 

@@ -17,7 +17,7 @@ from acr_cli.cli.inputs import read_task
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.shapes import JsonLines
 from acr_cli.cli.shapes import result as result_shape
-from acr_cli.cli.terminal import asks
+from acr_cli.cli.terminal import asks, show_error
 from acr_cli.errors import UsageError
 from acr_cli.events import Emit, Notice
 from acr_cli.records import RunResult
@@ -110,7 +110,13 @@ def _sinks(
     from acr_cli.cli.render import Screen, show_result
 
     screen = Screen(invocation.err, quiet=invocation.quiet, verbose=invocation.verbose)
-    return screen.emit, screen.close, lambda result: show_result(invocation.out, result)
+
+    def finish(result: RunResult) -> None:
+        show_result(invocation.out, result)
+        if result.error_id:
+            show_error(result.summary, result.hint, no_color=invocation.no_color)
+
+    return screen.emit, screen.close, finish
 
 
 def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, quiet: bool) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.cli.terminal import clean, console
-from acr_cli.errors import UsageError
+from acr_cli.errors import RepositoryRefused, UsageError
 from acr_cli.settings import Settings, load, load_environment, user_file
 
 if TYPE_CHECKING:
@@ -42,14 +43,15 @@ class Invocation:
     ) -> None:
         """Take the global options in; `-C` changes the directory, so that all later paths start there.
 
-        Raises: UsageError."""
+        Raises: UsageError, RepositoryRefused for a loop of links."""
         if config is not None:
             self.config = Path(config).expanduser().absolute()
         if directory is not None:
             try:
                 os.chdir(Path(directory).expanduser())
             except OSError as error:
-                raise UsageError(f"-C {directory}: {error.strerror}.") from error
+                refused = RepositoryRefused if error.errno == errno.ELOOP else UsageError
+                raise refused(f"-C {directory}: {error.strerror}.") from error
         self.quiet = self.quiet or quiet
         self.verbose = self.verbose or verbose
         self.no_color = self.no_color or no_color

@@ -107,14 +107,10 @@ def _sentence(text: str) -> str:
 
 def _report(failure: Failure, invocation: Invocation) -> int:
     """One sentence, and what to do, on stderr; for a command in JSON its last line on stdout."""
-    from acr_cli.cli.terminal import clean, colored
+    from acr_cli.cli.terminal import show_error
 
-    red, plain = ("\x1b[31m", "\x1b[0m") if colored(sys.stderr, no_color=invocation.no_color) else ("", "")
-    lines = f"{red}acr:{plain} {clean(failure.message)}\n"
-    if failure.hint:
-        lines += f"     {clean(failure.hint)}\n"
     try:
-        sys.stderr.write(lines)
+        show_error(failure.message, failure.hint, no_color=invocation.no_color)
         if invocation.on_failure is not None:
             invocation.on_failure(failure)
         sys.stdout.flush()

@@ -267,14 +267,14 @@ HEADLINES: Mapping[Status, tuple[str, str]] = {
 
 
 def show_result(console: Console, result: RunResult) -> None:
-    """Summary, diff and receipt."""
+    """Summary, diff and receipt; of a run that an error ended, what is left to say besides the error."""
     from rich.text import Text
 
     headline, style = HEADLINES[result.status]
     summary = clean(result.summary).strip()
     if result.status is Status.FIXED and summary:
         console.print(Text.assemble((headline, style), f" {summary}"), soft_wrap=True)
-    else:
+    elif not result.error_id:
         console.print(Text(summary or headline, style), soft_wrap=True)
     if result.patch:
         console.print()
@@ -282,7 +282,7 @@ def show_result(console: Console, result: RunResult) -> None:
     console.print()
     for label, text in receipt_lines(result):
         console.print(Text.assemble((f"{label:<{LABEL}}", "dim"), clean(text)), soft_wrap=True)
-    if result.hint:
+    if result.hint and not result.error_id:
         console.print(Text(clean(result.hint)), soft_wrap=True)
 
 

@@ -51,6 +51,7 @@ def result(outcome: RunResult) -> dict[str, Any]:
         "error": error if outcome.error_id else None,
         "applied": outcome.applied,
         "summary": outcome.summary,
+        "hint": outcome.hint,
         "receipt": {
             "paid_usd": outcome.receipt.paid_usd,
             "strongest": outcome.receipt.strongest,
@@ -80,6 +81,7 @@ def failed(failure: Failure, run: str = "") -> dict[str, Any]:
         "error": {"id": failure.id, "message": failure.message, "hint": failure.hint},
         "applied": False,
         "summary": failure.message,
+        "hint": failure.hint,
         "receipt": None,
     }
 

@@ -65,6 +65,15 @@ def console(stream: IO[str], *, no_color: bool = False) -> Console:
     )
 
 
+def show_error(message: str, hint: str, *, no_color: bool = False) -> None:
+    """One sentence of what is wrong, and what to do, on stderr."""
+    red, plain = ("\x1b[31m", "\x1b[0m") if colored(sys.stderr, no_color=no_color) else ("", "")
+    lines = f"{red}acr:{plain} {clean(message)}\n"
+    if hint:
+        lines += f"     {clean(hint)}\n"
+    sys.stderr.write(lines)
+
+
 def asks() -> bool:
     """Whether somebody is there to answer a question."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

@@ -29,6 +29,9 @@ from acr_cli.records import Candidate, Usage
 REPLY_TOKENS = 16_384
 """The longest reply that is asked for, thinking included."""
 
+LOCAL_REPLY_TOKENS = 2_048
+"""The same for a model on this machine with a small context; an eighth of a large one."""
+
 LEAST_TOKENS = 256
 """A budget that pays for fewer tokens than this pays for no useful reply."""
 
@@ -204,7 +207,7 @@ class _Request:
         if candidate.effort is not None:
             wire["reasoning_effort"] = candidate.effort
             wire["allowed_openai_params"] = ["reasoning_effort"]
-        if provider_of(candidate.model) in ("ollama", "ollama_chat"):
+        if _is_ollama(candidate):
             wire["num_ctx"] = _context_size(candidate, self.tokens_at_most + reply_tokens // 4)
         return wire
 
@@ -216,6 +219,9 @@ def _afford(request: _Request, budget: Budget) -> int:
     budget.check()
     candidate, price = request.candidate, request.candidate.price
     limits = [REPLY_TOKENS, facts(candidate.model).max_output or REPLY_TOKENS]
+    if candidate.local:
+        # A small model that rambles would go on until its context is full, minutes later.
+        limits.append(max(LOCAL_REPLY_TOKENS, (candidate.context_window or 0) // 8))
     if candidate.context_window is not None:
         limits.append(candidate.context_window - request.tokens)
         if limits[-1] < min(LEAST_TOKENS, candidate.context_window // 4):
@@ -235,11 +241,13 @@ def _afford(request: _Request, budget: Budget) -> int:
 
 
 def _examine(request: _Request, hearing: Hearing) -> None:
-    """Raises: BadReply for an empty reply, ContextTooLong where a local server silently cut the prompt."""
+    """Raises: BadReply for an empty reply, ContextTooLong where an Ollama silently cut the prompt.
+
+    Other servers refuse a prompt that is too long, and some count tokens in ways of their own."""
     candidate = request.candidate
     if not hearing.content.strip() and not hearing.tool_calls and hearing.finish_reason == "stop":
         raise BadReply(f"{candidate.id}: the reply is empty.")
-    if not candidate.local or hearing.reported is None:
+    if not _is_ollama(candidate) or hearing.reported is None:
         return
     read = hearing.reported.input_tokens
     if request.tokens > 1000 and 0 < read < request.tokens / 2:
@@ -247,6 +255,10 @@ def _examine(request: _Request, hearing: Hearing) -> None:
             f"{candidate.id}: the server read {read} tokens of about {request.tokens}: it cuts prompts.",
             hint="Give the server a larger context, and set context_window in config.toml.",
         )
+
+
+def _is_ollama(candidate: Candidate) -> bool:
+    return provider_of(candidate.model) in ("ollama", "ollama_chat")
 
 
 def _context_size(candidate: Candidate, need: int) -> int:
