@@ -114,12 +114,15 @@ class TextWork:
 
     def go(self) -> str:
         """One sentence of what came of it. Raises: ProviderError, BudgetExhausted."""
-        wrong, openings = "", 0
+        wrong, openings, cut_offs = "", 0, 0
         while self.calls < 1 + _CORRECTIONS + openings:
             reply = self.talk.hear()
             self.calls += 1
             if self.step.kind in (StepKind.PLAN, StepKind.REVIEW):
                 return reply.content
+            cut_offs += reply.finish == "length"
+            if cut_offs > 1:
+                return "The model's replies were cut off at their greatest length."
             asked = _OPEN.findall(reply.content)
             if asked and openings < _OPENINGS:
                 openings += 1

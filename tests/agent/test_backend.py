@@ -301,6 +301,13 @@ def test_a_model_may_ask_for_files(tree, sandbox, budget) -> None:
     assert attempt.files == ("calc.py",)
 
 
+def test_a_model_that_rambles_is_stopped_after_its_second_reply(tree, sandbox, budget) -> None:
+    ramble = Reply(content="and so on " * 50, finish="length")
+    attempt, model, _ = carry_out([ramble] * 9, tree, sandbox, budget, who=candidate(**TEXT))
+    assert "cut off" in model.calls[1].last
+    assert (len(model.calls), attempt.patch) == (2, "")
+
+
 def test_the_other_format_is_understood_too(tree, sandbox, budget) -> None:
     whole = "calc.py\n```python\ndef add(a, b):\n    return a + b\n```\n"
     attempt, _, _ = carry_out([whole], tree, sandbox, budget, who=candidate(**TEXT))

@@ -304,14 +304,23 @@ def test_a_prompt_longer_than_the_context_is_not_sent() -> None:
         assert not server.requests
 
 
-def test_a_local_server_that_silently_cuts_the_prompt_is_found_out() -> None:
+def test_an_ollama_that_silently_cuts_the_prompt_is_found_out() -> None:
     long = (Message(role="user", content="word " * 4000),)
     cut = Say(text="ok", usage=Usage(input_tokens=2048, output_tokens=1))
     with (
         LoopbackServer({"m": [cut]}) as server,
         pytest.raises(ContextTooLong, match="read 2048 tokens of about"),
     ):
-        line().ask(candidate(server.base_url, local=True), long)
+        line().ask(candidate(server.ollama_url, model="ollama_chat/m", local=True), long)
+
+
+def test_a_model_on_this_machine_is_not_left_to_ramble() -> None:
+    with LoopbackServer({"m": [Say(text="ok")] * 2}) as server:
+        for window in (8192, 65_536):
+            line().ask(
+                candidate(server.base_url, local=True, context_window=window, price=Price(input=0, output=0))
+            )
+        assert [request.body["max_tokens"] for request in server.requests] == [2048, 8192]
 
 
 def test_ollama_is_given_a_context_and_its_usage_is_read() -> None:
@@ -326,7 +335,7 @@ def test_ollama_is_given_a_context_and_its_usage_is_read() -> None:
         sizes = [request.body["options"]["num_ctx"] for request in server.requests]
         assert server.requests[0].path == "/api/chat"
         server.assert_clean()
-    assert sizes == [32_768, 8192]
+    assert sizes == [16_384, 8192]
     assert (reply.content, reply.usage.input_tokens, reply.cost_usd) == ("ok", 9000, 0.0)
 
 
