@@ -28,6 +28,7 @@ from acr_cli.sandbox.containers import (
     remove_container,
     walls,
 )
+from acr_cli.sandbox.copies import sweep_copies
 from acr_cli.sandbox.engine import Engine, best_effort
 from acr_cli.sandbox.files import add_folder, add_tree, place
 from acr_cli.sandbox.images import Images
@@ -51,6 +52,7 @@ class Docker:
         network: bool = False,
     ) -> None:
         self.engine = engine
+        self._home = home
         # A sandbox has no end of its own: the connections are closed with it, or with the program.
         weakref.finalize(self, engine.client.close)
         self.limits = limits
@@ -80,7 +82,8 @@ class Docker:
             yield DockerSession(self, volume)
 
     def sweep(self) -> tuple[str, ...]:
-        removed: list[str] = []
+        # A run in another sandbox may have been killed too.
+        removed = list(sweep_copies(self._home))
         client = self.engine.client
         labelled: dict[str, Any] = {"label": OWNER_LABEL}
         with best_effort():

@@ -11,6 +11,7 @@ import io
 import os
 import shutil
 import stat
+import sys
 import tarfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -117,8 +118,8 @@ def _folder_mode(status: os.stat_result) -> int:
 def remove_tree(folder: Path) -> None:
     """Remove a folder, also where code in it took away its own rights. A folder that is gone is no error."""
 
-    def allow(function: Callable[..., Any], path: str, error: Any) -> None:
-        if isinstance(error[1], FileNotFoundError):
+    def allow(function: Callable[..., Any], path: str, error: BaseException) -> None:
+        if isinstance(error, FileNotFoundError):
             return
         parent = os.path.dirname(path)  # noqa: PTH120  shutil hands on plain text
         for locked in (parent, path):
@@ -129,7 +130,10 @@ def remove_tree(folder: Path) -> None:
         else:
             shutil.rmtree(path, ignore_errors=True)
 
-    shutil.rmtree(folder, onerror=allow)
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(folder, onexc=allow)
+    else:
+        shutil.rmtree(folder, onerror=lambda function, path, error: allow(function, path, error[1]))
 
 
 # --- one file, beneath a root -----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Only the time limit binds for certain; memory (of all processes together) and the number of processes are
 watched, and a command over them killed. The network, the disk and everything that the user may read are open
 to it; variables that are not needed to find programs (keys, tokens) are not handed on. A process that left
-its group and whose parent has ended cannot be found again, and survives; and when acr itself is killed by
+its session and whose parent has ended cannot be found again, and survives; and when acr itself is killed by
 force, what it was running goes on.
 """
 
@@ -24,7 +24,7 @@ from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import install, owner
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import base_interpreter, cached_environment, users_environment
-from acr_cli.sandbox.process import descendants, watch
+from acr_cli.sandbox.process import descendants, in_session, watch
 
 _HANDED_ON = frozenset(
     (
@@ -146,7 +146,7 @@ class _Family:
         self._seen: dict[int, int | None] = {}
 
     def members(self) -> list[int]:
-        found = descendants(self._root)
+        found = list({*descendants(self._root), *in_session(self._root)})
         for pid in found:
             if pid not in self._seen:
                 self._seen[pid] = owner.started(pid)

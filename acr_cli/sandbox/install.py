@@ -18,7 +18,7 @@ from acr_cli.errors import SandboxUnavailable
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox.files import entries
 
-_FORMAT = 1  # part of every key: raise it when the script below changes its result
+_FORMAT = 2  # part of every key: raise it when the script below changes its result
 _TAIL = 2000  # characters of the log that an error shows
 _SECONDS = 1800.0
 _MEMORY = 4 * 1024**3  # building a wheel needs more than running tests
@@ -32,12 +32,18 @@ _SETTINGS = (
 )
 _CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 
+_PIP = '#!/bin/sh\\nexec "%s/bin/python" -m pip "$@"\\n'
+
 # Images of Python come without the bytecode of the standard library, and on a read-only root it cannot be
 # written later: pytest would compile itself anew at every start.
 _COMPILE = """\
-import compileall, re, sysconfig
+import compileall, os, pathlib, re, sysconfig
+from importlib.util import cache_from_source
+left_out = re.compile(r"/(test|tests|idlelib|lib2to3)/")
 for folder in {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}:
-    compileall.compile_dir(folder, quiet=2, workers=0, rx=re.compile(r"/(test|tests|idlelib|lib2to3)/"))
+    sources = (str(path) for path in pathlib.Path(folder).rglob("*.py"))
+    if any(not left_out.search(s) and not os.path.exists(cache_from_source(s)) for s in sources):
+        compileall.compile_dir(folder, quiet=2, workers=0, rx=left_out)
 """
 
 
@@ -108,12 +114,17 @@ def _make_venv(*, with_pip: bool) -> list[str]:
     make = '"$base" -m venv --system-site-packages'
     if not with_pip:
         return [f'{make} --without-pip "$venv"']
-    # Debian's Python and small images have no ensurepip; a pip of the system then serves, where there is one.
+    # The base's own pip installs into the environment that runs it, and is there at once: ensurepip takes
+    # seconds, and Debian's Python and small images have none.
     return [
-        f'{make} "$venv" >/dev/null 2>&1 || {{',
-        '  rm -rf "$venv"/*',
+        'if "$base" -c "import pip" >/dev/null 2>&1; then',
         f'  {make} --without-pip "$venv"',
-        "}",
+        "  for name in pip pip3; do",
+        f'    printf {shlex.quote(_PIP)} "$venv" > "$venv/bin/$name"; chmod 755 "$venv/bin/$name"',
+        "  done",
+        "else",
+        f'  {make} "$venv" >/dev/null 2>&1 || {{ rm -rf "$venv"/*; {make} --without-pip "$venv"; }}',
+        "fi",
     ]
 
 

@@ -156,6 +156,17 @@ def descendants(root: int) -> list[int]:
     return family
 
 
+def in_session(leader: int) -> list[int]:
+    """The processes of a session, orphans too; none where there is no /proc."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError):
+            # After the name, which may hold anything: state, parent, group, session.
+            if int(stat.read_bytes().rpartition(b")")[2].split()[3]) == leader:
+                found.append(int(stat.parent.name))
+    return found
+
+
 def _children(pid: int) -> list[int]:
     found: list[int] = []
     with contextlib.suppress(OSError):

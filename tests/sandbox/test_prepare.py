@@ -17,6 +17,7 @@ import pytest
 from acr_cli.errors import SandboxUnavailable
 from acr_cli.events import Notice
 from acr_cli.protocols import Recipe, Sandbox
+from acr_cli.sandbox import install
 from tests.sandbox.conftest import EVERY, IMAGE, Opened, Opener
 
 PIP = next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
@@ -96,20 +97,27 @@ def test_dependencies_are_there_and_are_installed_once(opener: Opener, opened: O
     assert installs(again) == 0
 
 
-def test_a_changed_manifest_and_another_repository_install_anew(
-    opener: Opener, opened: Opened, project: Path
-) -> None:
+def test_a_changed_manifest_installs_anew(opener: Opener, opened: Opened, project: Path) -> None:
     opened.sandbox.prepare(recipe(project), project)
     wheel(project / "vendor", "tiny", "second")
     changed = opener(opened.sandbox.name)
     changed.sandbox.prepare(recipe(project), project)
     assert use(changed.sandbox, project) == "second\n"
-    other = opener(opened.sandbox.name)
-    other.sandbox.prepare(replace(recipe(project), repository=f"{project}"), project)
-    assert installs(other) == 0
-    if opened.sandbox.name != "docker":  # as dear again, and the same key
-        other.sandbox.prepare(replace(recipe(project), repository="another"), project)
-        assert installs(other) == 1
+
+
+def test_a_key_is_of_one_repository_its_manifests_and_its_commands(project: Path) -> None:
+    first = install.key(recipe(project), project, "base")
+    assert first == install.key(recipe(project), project, "base")
+    others = {
+        install.key(replace(recipe(project), repository="another"), project, "base"),
+        install.key(recipe(project, "another command"), project, "base"),
+        install.key(recipe(project), project, "another base"),
+    }
+    (project / "source.py").write_text("changed")
+    assert first == install.key(recipe(project), project, "base"), "no manifest"
+    (project / "requirements.txt").write_text("changed")
+    others.add(install.key(recipe(project), project, "base"))
+    assert len({first, *others}) == 5
 
 
 def test_the_setup_sees_the_manifests_and_nothing_else(opened: Opened, project: Path) -> None:
@@ -193,6 +201,15 @@ def test_the_repositorys_own_dockerfile_is_built(opener: Opener, project: Path) 
         opened.sandbox.prepare(built, project)
     assert "it breaks" in caught.value.message
     assert "--image" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", EVERY[1:])
+def test_the_environment_has_a_pip_that_installs_into_it(opener: Opener, name: str, project: Path) -> None:
+    sandbox = opener(name).sandbox
+    sandbox.prepare(
+        recipe(project, "pip install --quiet --no-index --find-links vendor -r requirements.txt"), project
+    )
+    assert use(sandbox, project) == "first\n"
 
 
 @pytest.mark.parametrize("name", EVERY)

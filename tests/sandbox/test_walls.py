@@ -113,8 +113,10 @@ def test_files_of_the_machine_are_not_seen(walled_session: Session, tmp_path: Pa
         assert walled_session.run(["cat", str(path)]).exit_code != 0
 
 
-def test_too_many_processes_are_stopped(session: Session) -> None:
-    result = session.run(["python", "-c", FORK_BOMB], limits=replace(LIMITS, seconds=20))
+@pytest.mark.parametrize("orphans", [False, True])
+def test_too_many_processes_are_stopped(session: Session, orphans: bool) -> None:
+    program = FORK_BOMB.replace("time.sleep(30)", "os.fork() or time.sleep(30)", 1) if orphans else FORK_BOMB
+    result = session.run(["python", "-c", program], limits=replace(LIMITS, seconds=20))
     assert not result.timed_out
     assert result.exit_code in {9, 137}
     assert session.run("echo alive").output == "alive\n"
