@@ -95,6 +95,7 @@ class Loop:
             started=parts.clock(),
             has_models=any(c.model for c in parts.candidates),
         )
+        self.start = ""  # checkpoint of the tree
         self.shared: list[Outcome] = []  # plan and review steps, until the run's end is known
 
     def fix(self, task: Task) -> RunResult:
@@ -111,15 +112,15 @@ class Loop:
         return result
 
     def _carry_out(self, task: Task) -> RunResult:
-        tree, parts = self.parts.tree, self.parts
-        start = tree.checkpoint()
-        baseline = parts.verifier.baseline(task, tree)
+        parts = self.parts
+        self.start = parts.tree.checkpoint()
+        baseline = parts.verifier.baseline(task, parts.tree)
         parts.emit(BaselineMeasured(baseline=baseline))
         if not task.is_wish and not baseline.targets:
             summary = "All tests pass: there is nothing to fix."
             return self.progress.result(Status.NOTHING_TO_FIX, summary)
         self._take_all(parts.planner.outline(task, baseline), baseline)
-        patch, files = tree.diff(start), tree.changed(start)
+        patch, files = parts.tree.diff(self.start), parts.tree.changed(self.start)
         return self.progress.conclusion(patch, files, plan_only=parts.plan_only)
 
     def _take_all(self, outline: Sequence[Step], baseline: Baseline) -> None:
@@ -143,6 +144,7 @@ class Loop:
         if not eligible:
             raise NoEligibleModel("This task needs a language model, and none may be used.", hint=NEEDS_MODEL)
         course = Course(step=step, baseline=baseline, eligible=eligible, start=parts.tree.checkpoint())
+        progress.begun()
         spent, trial = parts.budget.spent_usd, None
         try:
             while len(course.failed) < parts.attempts and (following := self._try(course)):
@@ -150,10 +152,11 @@ class Loop:
                 self._remember(trial, eligible)
                 match trial.verdict:
                     case Passed() | Unverified():
+                        progress.best = self._so_far(trial.attempt)
                         break
                     case Failed(evidence=evidence):
                         course.failed.append(trial.candidate.id)
-                        progress.failed(trial.attempt, evidence)
+                        progress.failed(self._so_far(trial.attempt), evidence)
                         lesson = Lesson(
                             candidate=trial.candidate.id,
                             patch=trial.attempt.patch,
@@ -199,6 +202,13 @@ class Loop:
             attempt=attempt,
             verdict=verdict,
         )
+
+    def _so_far(self, attempt: Attempt) -> Attempt:
+        """The attempt with the patch of the whole run up to it, not of its step alone."""
+        if not attempt.patch:
+            return attempt
+        tree = self.parts.tree
+        return replace(attempt, patch=tree.diff(self.start), files=tree.changed(self.start))
 
     def _check(self, course: Course, attempt: Attempt) -> Verdict:
         if attempt.void:

@@ -59,8 +59,9 @@ class Progress:
     usage: Usage = field(default_factory=Usage)
     steps: list[StepReport] = field(default_factory=list)
     last: Verdict | None = None  # of the last step
-    best: Attempt | None = None  # the failed attempt with the highest u, kept for the user
+    best: Attempt | None = None  # what is kept for the user if the run ends now; its patch is the whole run's
     evidence: Evidence | None = None  # for the last step, or for the best attempt at it
+    rank: tuple[bool, float] = (False, -1.0)  # of the best failed attempt at this step: has a patch, u
     faults: list[str] = field(default_factory=list)  # reasons of void attempts
     strongest: str = ""
     strongest_usd: float | None = None
@@ -74,11 +75,15 @@ class Progress:
             self.strongest = strongest.candidate
             self.strongest_usd = (self.strongest_usd or 0.0) + (strongest.cost_usd or 0.0)
 
+    def begun(self) -> None:
+        """A step begins; what the steps before it left stays the best until it has something."""
+        self.evidence, self.rank = None, (False, -1.0)
+
     def failed(self, attempt: Attempt, evidence: Evidence) -> None:
         """A verified failure: the best of them is kept."""
-        better = self.evidence is None or evidence.u > self.evidence.u
-        if better or (attempt.patch and self.best is None):
-            self.evidence = evidence
+        rank = (bool(attempt.patch), evidence.u)
+        if rank > self.rank:
+            self.evidence, self.rank = evidence, rank
             self.best = attempt if attempt.patch else self.best
 
     def finished(self, step: Step, trial: Trial | None, *, cost_usd: float) -> None:

@@ -587,3 +587,54 @@ def test_the_steps_of_a_run_build_on_each_other(tmp_path: Path) -> None:
         world.backend.seen[2][2]["a.py"] == GOOD
     )  # the failed attempt at the second step was undone, no more
     assert result.files == ("a.py", "b.py")
+
+
+def test_what_is_kept_of_a_failed_run_is_the_patch_of_all_its_steps(tmp_path: Path) -> None:
+    world = World(
+        folder=tmp_path,
+        deeds={"m": [writes(GOOD), writes(BAD, "b.py")]},
+        steps=(step("one"), step("two")),
+    )
+
+    class Strict(ContentVerifier):
+        def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
+            if "b.py" in tree.files():
+                return Failed(evidence=Evidence(u=0.2, reason="b.py is bad."))
+            return super().check(step, baseline, attempt, tree, since)
+
+    world.parts = {"verifier": Strict()}
+    result = world.fix()
+    assert (result.status, result.summary) == (Status.NOT_FIXED, "Not fixed: b.py is bad.")
+    assert result.files == ("a.py", "b.py")
+    assert "+good" in result.patch
+    assert [report.u for report in result.steps] == [1.0, 0.2]
+
+
+def test_a_step_that_changes_nothing_and_fails_has_its_own_evidence(tmp_path: Path) -> None:
+    def nothing(one: Step, tree: Tree, budget: Budget) -> Attempt:
+        return Attempt(candidate="")
+
+    class Strict(ContentVerifier):
+        def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
+            if not tree.changed(since):
+                return Failed(evidence=Evidence(u=0.0, reason="nothing was changed."))
+            return super().check(step, baseline, attempt, tree, since)
+
+    world = World(
+        folder=tmp_path,
+        deeds={"m": [writes(GOOD), nothing]},
+        steps=(step("one"), step("two")),
+        parts={"verifier": Strict()},
+    )
+    result = world.fix()
+    assert (result.status, result.summary) == (Status.NOT_FIXED, "Not fixed: nothing was changed.")
+    assert result.files == ("a.py",)  # what the step before it has come to is kept
+
+
+def test_a_budget_that_ends_between_steps_keeps_what_was_done(tmp_path: Path) -> None:
+    world = World(
+        folder=tmp_path, deeds={"m": [writes(GOOD)] * 2}, steps=(step("one"), step("two")), max_cost=0.15
+    )
+    result = world.fix()
+    assert (result.status, result.files) == (Status.BUDGET, ("a.py",))
+    assert "+good" in result.patch
