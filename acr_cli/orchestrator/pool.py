@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 from acr_cli.errors import ConfigurationError
 from acr_cli.records import Candidate
@@ -18,7 +19,8 @@ def pool(
 ) -> tuple[Candidate, ...]:
     """The candidates after `--model`, `--allow` and `--exclude`, in their order. Pure.
 
-    A name matches a candidate's id, its model with or without provider, or its family.
+    A name matches a candidate's id, its model with or without provider, or its family; `*` and `?` are
+    wildcards. An exclusion also binds `--model`: it may come from the repository, which may always narrow.
 
     Raises: ConfigurationError for a name that matches none, and when nothing is left."""
     known = ", ".join(c.id for c in candidates) or "none"
@@ -54,4 +56,5 @@ def priced(candidates: Sequence[Candidate], cap: float) -> tuple[Candidate, ...]
 def matches(candidate: Candidate, name: str) -> bool:
     """Whether a name given by the user means this candidate. Pure."""
     plain = candidate.model.rsplit("/", 1)[-1]
-    return name in {candidate.id, candidate.id.split("@")[0], candidate.model, plain, candidate.family} - {""}
+    own = {candidate.id, candidate.id.split("@")[0], candidate.model, plain, candidate.family} - {""}
+    return any(fnmatchcase(each, name) for each in own)
