@@ -52,7 +52,7 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
     pool = _affordable(settings, emit)
     repository = open_repository(where)
     for dead in sweep_runs(settings.home):
-        emit(Notice(level="info", text=f"The run {dead.id} had been killed; its working copy was removed."))
+        emit(Notice(level="info", text=_obituary(dead)))
     folder, lock = new_run(settings.home, repository=repository.root, task=task.text)
     with lock:
         job = _Job(settings, pool, repository, folder, _logged(emit, folder))
@@ -63,8 +63,18 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
             raise
         finally:
             folder.drop_copies()
-        folder.finish(result)
+        try:
+            folder.finish(result)
+        except OSError as error:
+            emit(
+                Notice(level="warning", text=f"The run could not be kept: {(error.strerror or '').lower()}.")
+            )
         return result
+
+
+def _obituary(dead: RunFolder) -> str:
+    said = f"The run {dead.id} had been killed; its working copy was removed."
+    return f"{said} Its patch was being applied, and is applied." if dead.describe().get("applied") else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +142,7 @@ class _Job:
             store=store,
             repository=self.repository.identity,
             size=size,
+            emit=self.emit,
         )
 
     def _backends(self) -> dict[str, Backend]:
@@ -220,9 +231,18 @@ def _commit_message(result: RunResult) -> str:
 
 
 def _logged(emit: Emit, folder: RunFolder) -> Emit:
+    """Events to the run's log as well; a disk that takes no more of them does not end the run."""
+    writable = True
+
     def both(event: Event) -> None:
-        if not isinstance(event, ModelText):
-            folder.log(to_json(event))
+        nonlocal writable
+        if writable and not isinstance(event, ModelText):
+            try:
+                folder.log(to_json(event))
+            except OSError as error:
+                writable = False
+                text = f"The run's log goes on no further: {(error.strerror or str(error)).lower()}."
+                emit(Notice(level="warning", text=text))
         emit(event)
 
     return both

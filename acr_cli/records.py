@@ -145,7 +145,7 @@ class SuiteReport:
     timed_out: bool = False
     output: str = ""  # head and tail of what the command printed
     seconds: float = 0.0
-    fault: str = ""  # why the tests could not start (collection or import error, missing tool); "" if they did
+    fault: str = ""  # why the tests could not start: collection or import error, missing tool; else ""
 
     def failing(self) -> tuple[str, ...]:
         return tuple(case.id for case in self.cases if case.failed)
@@ -386,7 +386,12 @@ class Void:
     reason: str
 
 
-VERDICT_NAMES: Mapping[type, str] = {Passed: "passed", Failed: "failed", Unverified: "unverified", Void: "void"}
+VERDICT_NAMES: Mapping[type, str] = {
+    Passed: "passed",
+    Failed: "failed",
+    Unverified: "unverified",
+    Void: "void",
+}
 """The name of each kind of verdict in JSON and in memory."""
 
 Verdict = Passed | Failed | Unverified | Void

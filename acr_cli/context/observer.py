@@ -1,13 +1,14 @@
-"""C: what the orchestrator may know about a step: its text, its vector, what has failed, what memory
-knows."""
+"""C: what the orchestrator may know about a step: text, vector, what has failed, what memory knows."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 
+from acr_cli.errors import StoreError
+from acr_cli.events import Emit, Notice
 from acr_cli.protocols import Embedder, Store
-from acr_cli.records import Context, Step
+from acr_cli.records import Context, Neighbour, Step, Tally
 
 _ABSOLUTE = re.compile(r"(?<![\w./~])~?/(?:[\w.@+-]+/)+([\w.@+-]+)")
 _LINES = 12
@@ -17,21 +18,30 @@ _CHARACTERS_PER_TOKEN = 4
 class RepositoryObserver:
     """Implements `protocols.Observer` for the steps of one run.
 
-    The embedder is opened on the first look, since it costs more than all the rest."""
+    The embedder is opened on the first look, since it costs more than all the rest. A memory that cannot be
+    read is reported, and the run goes on without it."""
 
     def __init__(
-        self, *, embedder: Callable[[], Embedder], store: Store, repository: str, size: Callable[[Step], int]
+        self,
+        *,
+        embedder: Callable[[], Embedder],
+        store: Store,
+        repository: str,
+        size: Callable[[Step], int],
+        emit: Emit,
     ) -> None:
         self._open = embedder
         self._embedder: Embedder | None = None
         self._store = store
         self._repository = repository
         self._size = size
+        self._emit = emit
         self._vectors: dict[str, tuple[float, ...]] = {}
 
     def observe(self, step: Step, *, failed: Sequence[str], unavailable: Sequence[str]) -> Context:
         text = step_text(step)
         vector, key = self._embed(text)
+        neighbours, tallies = self._recall(vector, key)
         return Context(
             text=text,
             vector=vector,
@@ -44,9 +54,16 @@ class RepositoryObserver:
             has_failing_test=bool(step.failures),
             failed=tuple(failed),
             unavailable=tuple(unavailable),
-            neighbours=self._store.neighbours(vector, key),
-            tallies=self._store.tallies(),
+            neighbours=neighbours,
+            tallies=tallies,
         )
+
+    def _recall(self, vector: tuple[float, ...], key: str) -> tuple[tuple[Neighbour, ...], tuple[Tally, ...]]:
+        try:
+            return self._store.neighbours(vector, key), self._store.tallies()
+        except StoreError as error:
+            self._emit(Notice(level="warning", text=f"Going on without memory: {error.message}"))
+            return (), ()
 
     def _embed(self, text: str) -> tuple[tuple[float, ...], str]:
         if self._embedder is None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from acr_cli.context.observer import RepositoryObserver, prompt_tokens, step_text
+from acr_cli.errors import StoreError
+from acr_cli.events import Event, Notice
 from acr_cli.records import CaseResult, Dimension, Neighbour, Outcome, Step, StepKind, Tally
 
 NEIGHBOUR = Neighbour(id="1", similarity=0.9, candidate="m", passed=True, u=1.0, cost_usd=0.1)
@@ -129,7 +131,9 @@ def test_two_checkouts_of_one_repository_are_known_by_the_same_text() -> None:
 
 def test_a_step_is_observed_with_what_memory_knows() -> None:
     memory = OneMemory()
-    observer = RepositoryObserver(embedder=Lengths, store=memory, repository="abc", size=lambda _: 77)
+    observer = RepositoryObserver(
+        embedder=Lengths, store=memory, repository="abc", size=lambda _: 77, emit=lambda _: None
+    )
     context = observer.observe(step("Fix", failures=(failure("t"),)), failed=["a"], unavailable=["b"])
     text = "Fix\nt AssertionError 1 != 2"
     assert (context.text, context.vector, context.embedder) == (text, (float(len(text)),), "lengths")
@@ -149,7 +153,9 @@ def test_the_embedder_is_opened_at_the_first_look_and_asked_once_for_a_text() ->
         opened.append(Lengths())
         return opened[-1]
 
-    observer = RepositoryObserver(embedder=open_one, store=OneMemory(), repository="", size=lambda _: 0)
+    observer = RepositoryObserver(
+        embedder=open_one, store=OneMemory(), repository="", size=lambda _: 0, emit=lambda _: None
+    )
     assert opened == []
     for one in (step("a"), step("a", id="2"), step("b")):
         observer.observe(one, failed=[], unavailable=[])
@@ -159,3 +165,24 @@ def test_the_embedder_is_opened_at_the_first_look_and_asked_once_for_a_text() ->
 def test_a_prompt_is_about_a_quarter_of_its_characters() -> None:
     assert prompt_tokens(step(), []) == 0
     assert prompt_tokens(step("x" * 40, failures=(failure("t", message="y" * 20),)), [400, 40]) == 125
+
+
+class Broken(OneMemory):
+    """A store that cannot be read."""
+
+    def tallies(self) -> tuple[Tally, ...]:
+        raise StoreError("The journal was written by a newer acr.")
+
+
+def test_a_memory_that_cannot_be_read_is_reported_and_the_run_goes_on() -> None:
+    said: list[Event] = []
+    observer = RepositoryObserver(
+        embedder=Lengths, store=Broken(), repository="abc", size=lambda _: 0, emit=said.append
+    )
+
+    context = observer.observe(step("Fix"), failed=(), unavailable=())
+
+    assert (context.neighbours, context.tallies) == ((), ())
+    assert said == [
+        Notice(level="warning", text="Going on without memory: The journal was written by a newer acr.")
+    ]
