@@ -120,21 +120,18 @@ class Campaign:
             self._partial.append((parts[0], result.passed))
 
     def _pairs(self) -> list[tuple[tuple[Ranked, ...], str]]:
-        """Two partial improvements each that together fix every target, likely ones first."""
-        wanted = frozenset(self.goal.targets)
+        """Two partial improvements each that fix more together than either alone, likely ones first."""
         pool = sorted(self._partial, key=lambda entry: (-len(entry[1]), -entry[0].score))[:120]
-        pairs = []
+        pairs: list[tuple[int, float, tuple[Ranked, ...], str]] = []
         for place, (one, fixed) in enumerate(pool):
             for other, also in pool[place + 1 :]:
                 key = f"{one.mutation}+{other.mutation}"
-                if (
-                    fixed | also == wanted
-                    and key not in self._seen
-                    and not _overlap(one.mutation, other.mutation)
-                ):
-                    pairs.append((one.score * other.score, (one, other), key))
-        pairs.sort(key=lambda entry: -entry[0])
-        chosen = [(parts, key) for _, parts, key in pairs[:PAIRS]]
+                more = fixed | also
+                if more in (fixed, also) or key in self._seen or _overlap(one.mutation, other.mutation):
+                    continue
+                pairs.append((len(more), one.score * other.score, (one, other), key))
+        pairs.sort(key=lambda entry: (-entry[0], -entry[1]))
+        chosen = [(parts, key) for _, _, parts, key in pairs[:PAIRS]]
         self._seen.update(key for _, key in chosen)
         return chosen
 

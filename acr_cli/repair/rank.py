@@ -28,6 +28,7 @@ class Ranked:
 
     mutation: Mutation
     score: float
+    base: float  # the score without the failures' hints: a passing candidate has explained them already
 
 
 def propose(source: Source, suspicion: Suspicion, hints: Hints, mutators: Sequence[Mutator]) -> list[Ranked]:
@@ -62,17 +63,11 @@ def _ranked(source: Source, mutator: Mutator, proposal: Proposal, hints: Hints, 
         weight=proposal.weight,
         line=line,
     )
-    score = (
-        doubt**2
-        * mutator.prior
-        * hints.boost(mutator.kind)
-        * proposal.weight
-        * smallness(source.text, mutation)
-    )
-    return Ranked(mutation=mutation, score=score)
+    base = doubt**2 * mutator.prior * proposal.weight * smallness(source.text, mutation)
+    return Ranked(mutation=mutation, score=base * hints.boost(mutator.kind), base=base)
 
 
-WHOLE_PATTERNS = frozenset({"guard", "default", "base_call", "shared", "capture", "insert", "move", "swap"})
+WHOLE_PATTERNS = frozenset({"guard", "shared_default", "base_call", "shared", "capture", "insert", "move", "swap"})
 """Kinds whose change is one idea however many characters it takes."""
 
 

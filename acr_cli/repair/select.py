@@ -20,9 +20,9 @@ _NEW_LITERAL = re.compile(r"(?<![\w.])(\d{2,}|'[^']+'|\"[^\"]+\")")
 
 
 def preference(ranked: Ranked, source: Source) -> float:
-    """A passing candidate's worth: its rank, once more its smallness, and what speaks for overfitting. Pure."""
+    """A passing candidate's worth: its rank without hints, its smallness again, what speaks for overfitting. Pure."""
     mutation = ranked.mutation
-    worth = ranked.score * smallness(source.text, mutation) ** 2 * PENALTIES.get(mutation.kind, 1.0)
+    worth = ranked.base * smallness(source.text, mutation) * PENALTIES.get(mutation.kind, 1.0)
     new = mutation.text.decode("utf-8", "replace")
     for literal in _NEW_LITERAL.findall(new):
         if literal.encode() not in source.text:
@@ -56,7 +56,7 @@ def _one(mutation: Mutation, source: Source) -> str:
     end = len(text) if end < 0 else end
     old = text[start:end].decode("utf-8", "replace")
     new = (text[start : mutation.start] + mutation.text + text[mutation.end : end]).decode("utf-8", "replace")
-    if changed_bytes(text, mutation) and "\n" not in old + new:
+    if "\n" not in old + new and _short(old) != _short(new):
         return f"{mutation.path}:{line} `{_short(old)}` became `{_short(new)}`"
     return f"{mutation.path}:{line} was changed ({mutation.kind.replace('_', ' ')})"
 

@@ -22,6 +22,7 @@ class Function:
     parameters: tuple[str, ...]  # names in order, without the receiver
     required: int  # how many of them have no default
     method: bool
+    answers: bool  # whether it returns a value anywhere
     node: Node
 
 
@@ -112,10 +113,15 @@ class Source:
                         parameters=tuple(names),
                         required=required,
                         method=inside,
+                        answers=self._answers(node),
                         node=node,
                     )
                 )
         return tuple(found)
+
+    def _answers(self, function: Node) -> bool:
+        kinds = self.table.returns | self.table.yields
+        return any(part.type in kinds and part.named_children for part in walk(function))
 
     def _static(self, node: Node) -> bool:
         parent = node.parent

@@ -82,8 +82,8 @@ def _filled(source: Source, node: Node, texts: list[str]) -> Iterator[Proposal]:
             for value in ("True", "False", "None", "0", "1"):
                 yield replace(node, f"({', '.join([*texts, f'{parameter}={value}'])})", 0.15)
     if name == "get" and len(texts) == 1:
-        for value in ("0", "[]", '""', "{}", "False", "set()", "1"):
-            yield replace(node, f"({texts[0]}, {value})", 0.5)
+        for place, value in enumerate(("0", "[]", '""', "{}", "False", "set()", "1")):
+            yield replace(node, f"({texts[0]}, {value})", 0.5 * 0.95**place)
     if name in ("max", "min", "sum", "next", "pop", "getattr") and texts:
         for value, weight in (
             ("default=0", 0.4),
@@ -167,7 +167,7 @@ def wrap(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     for function in source.functions:
         if len(function.parameters) >= 1 and function.required <= 1 and function.name:
             callee = f"{t.receiver}.{function.name}" if function.method else function.name
-            if function.method and t.receiver not in source.types_at(node):
+            if function.method and t.receiver not in source.types_at(node) or not function.answers:
                 continue
             around = source.function_of(node)
             recursive = around is not None and around.start_byte == function.node.start_byte
@@ -230,6 +230,8 @@ def reverse(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     t = source.table
     if not source.is_value(node) or node.parent is None:
         return
+    if source.type_of(node) not in ("", "str", "list", "tuple", "dict") or node.type in t.binary | t.boolean:
+        return
     text = source.of(node)
     inner = text if node.type in t.identifiers | t.calls | t.attributes | t.subscripts else f"({text})"
     place = node.parent.type
@@ -284,8 +286,8 @@ def lookup(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
             return
         known = 1.0 if kind else 0.6
         yield replace(node, f"{a}.get({b})", 0.9 * known)
-        for value in ("0", "[]", '""', "{}", "False", b, "1", "set()"):
-            yield replace(node, f"{a}.get({b}, {value})", 0.7 * known)
+        for place, value in enumerate(("0", "[]", '""', "{}", "False", b, "1", "set()")):
+            yield replace(node, f"{a}.get({b}, {value})", 0.7 * known * 0.95**place)
     elif node.type in t.calls:
         callee, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         name = callee.child_by_field_name("attribute") if callee is not None else None

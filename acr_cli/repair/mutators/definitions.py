@@ -12,43 +12,43 @@ from acr_cli.repair.mutators.conditions import _is_docstring
 from acr_cli.repair.source import Source, walk
 
 
+def shared_default(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A mutable default value made afresh at each call."""
+    t = source.table
+    if node.type not in t.default_parameters:
+        return
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    function = source.enclosing(node, t.functions)
+    body = function.child_by_field_name("body") if function is not None else None
+    if name is None or value is None or body is None or not body.named_children:
+        return
+    text = source.of(value)
+    if text not in t.mutable_literals and value.type not in ("list", "dictionary", "set", "call"):
+        return
+    first = next((s for s in body.named_children if not _is_docstring(source, s)), body.named_children[0])
+    made = t.guard.format(
+        indent=source.indent_of(first),
+        unit=source.unit,
+        condition=t.is_none.format(x=source.of(name)),
+        action=f"{source.of(name)} = {text}",
+    )
+    between = source.text[value.end_byte : first.start_byte].decode()
+    yield Proposal(start=value.start_byte, end=first.start_byte, text=t.none + between + made)
+
+
 def default(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """A mutable default made afresh at each call; a default added or changed."""
+    """A default value changed, or given to the last parameter."""
     t = source.table
     if node.type in t.default_parameters:
-        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        function = source.enclosing(node, t.functions)
-        if name is None or value is None or function is None:
-            return
-        body = function.child_by_field_name("body")
-        text = source.of(value)
-        fresh = t.mutable_literals.get(text)
-        if fresh is None and value.type in ("list", "dictionary", "set", "call"):
-            fresh = text
-        if fresh is not None and body is not None and body.named_children:
-            first = next(
-                (s for s in body.named_children if not _is_docstring(source, s)), body.named_children[0]
-            )
-            test = t.is_none.format(x=source.of(name))
-            action = f"{source.of(name)} = {fresh}"
-            made = t.guard.format(
-                indent=source.indent_of(first), unit=source.unit, condition=test, action=action
-            )
-            between = source.text[value.end_byte : first.start_byte].decode()
-            yield Proposal(
-                start=value.start_byte, end=first.start_byte, text=t.none + between + made, weight=1.0
-            )
+        value = node.child_by_field_name("value")
         for other in ("None", "0", "1", "True", "False", '""', "[]"):
-            if other != text:
-                yield replace(value, other, 0.2)
-    elif node.type == "parameters":
-        for child in node.named_children[::-1]:
-            if child.type in t.identifiers and source.of(child) not in (t.receiver, "cls"):
-                for other in ("None", "0", "True", "False", "[]", '""'):
-                    yield replace(
-                        child, f"{source.of(child)}={other}", 0.3 if source.of(child) in hints.names else 0.1
-                    )
-                return
+            if value is not None and other != source.of(value):
+                yield replace(value, other, 0.5)
+    elif node.type == "parameters" and node.named_children:
+        last = node.named_children[-1]
+        if last.type in t.identifiers and source.of(last) not in (t.receiver, "cls"):
+            for other in ("None", "0", "True", "False", "[]", '""'):
+                yield replace(last, f"{source.of(last)}={other}", 0.6 if source.of(last) in hints.names else 0.2)
 
 
 def decorator(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
@@ -210,8 +210,8 @@ def raising(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         yield Proposal(start=node.end_byte, end=node.end_byte, text=text, weight=0.8)
 
 
-def annotate(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """`self.` state that a class shares moved into each instance: a mutable class attribute set in the initialiser."""
+def shared_attribute(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A mutable attribute that all objects of a class share, set in the initialiser of each."""
     t = source.table
     if node.type not in t.classes:
         return

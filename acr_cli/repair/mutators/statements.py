@@ -218,9 +218,9 @@ def _moved_in(source: Source, node: Node, siblings: list[Node]) -> Iterator[Prop
 
 
 def swap(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """A statement exchanged with the next one, or with the one after that; branches of an if exchanged."""
+    """A statement exchanged with the next one, or put behind the next two."""
     t = source.table
-    if not _in_block(source, node):
+    if not _in_block(source, node) or node.type in t.functions | t.classes | t.decorated:
         return
     other = node.next_named_sibling
     for weight in (1.0, 0.4):

@@ -51,12 +51,13 @@ MUTATORS: tuple[Mutator, ...] = (
     Mutator(kind="loop", prior=0.45, propose=statements.loop),
     Mutator(kind="chain", prior=0.5, propose=statements.chain),
     Mutator(kind="insert", prior=0.4, propose=statements.insert),
-    Mutator(kind="default", prior=1.1, propose=definitions.default),
+    Mutator(kind="shared_default", prior=3.0, propose=definitions.shared_default),
+    Mutator(kind="default", prior=0.4, propose=definitions.default),
     Mutator(kind="decorator", prior=0.4, propose=definitions.decorator),
     Mutator(kind="base_call", prior=0.5, propose=definitions.base_call),
-    Mutator(kind="capture", prior=0.6, propose=definitions.capture),
+    Mutator(kind="capture", prior=2.0, propose=definitions.capture),
     Mutator(kind="exception", prior=0.6, propose=definitions.exception),
     Mutator(kind="raise", prior=0.5, propose=definitions.raising),
-    Mutator(kind="shared", prior=0.5, propose=definitions.annotate),
+    Mutator(kind="shared", prior=1.5, propose=definitions.shared_attribute),
 )
 """Every mutator, each of which looks at every suspicious node."""
