@@ -115,11 +115,15 @@ def test_kill_9_loses_nothing_and_the_next_run_cleans_up(
 
 def test_two_runs_at_once_do_not_disturb_each_other(git_repo: Callable[..., Path]) -> None:
     source = {"a.py": "def double(x):\n    return x * 3\n", "b.txt": "mine\n"}
-    test = "from a import double\n\n\ndef test_double():\n    assert double(4) == 8\n    assert double(0) == 0\n"
+    test = (
+        "from a import double\n\n\ndef test_double():\n    assert double(4) == 8\n    assert double(0) == 0\n"
+    )
     repo = git_repo({**source, "test_a.py": test})
 
     with running(repo, "--sandbox", "none") as first, running(repo, "--sandbox", "none") as second:
-        results = [json.loads(p.communicate(timeout=120)[0].strip().splitlines()[-1]) for p in (first, second)]
+        results = [
+            json.loads(p.communicate(timeout=120)[0].strip().splitlines()[-1]) for p in (first, second)
+        ]
 
     assert "fixed" in {result["status"] for result in results}
     assert {result["exit_code"] for result in results} <= {0, 1}
@@ -161,5 +165,3 @@ def labelled() -> list[str]:
             time.sleep(0.2)
     finally:
         client.close()
-
-
