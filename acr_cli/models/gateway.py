@@ -29,8 +29,8 @@ from acr_cli.records import Candidate, Usage
 REPLY_TOKENS = 16_384
 """The longest reply that is asked for, thinking included."""
 
-LOCAL_REPLY_TOKENS = 2_048
-"""The same for a model on this machine with a small context; an eighth of a large one."""
+LOCAL_REPLY_TOKENS = 1_024
+"""The least that a model on this machine may say; an eighth of its context where that is more."""
 
 LEAST_TOKENS = 256
 """A budget that pays for fewer tokens than this pays for no useful reply."""
@@ -221,7 +221,7 @@ def _afford(request: _Request, budget: Budget) -> int:
     limits = [REPLY_TOKENS, facts(candidate.model).max_output or REPLY_TOKENS]
     if candidate.local:
         # A small model that rambles would go on until its context is full, minutes later.
-        limits.append(max(LOCAL_REPLY_TOKENS, (candidate.context_window or 0) // 8))
+        limits.append(max(LOCAL_REPLY_TOKENS, (candidate.context_window or 16_384) // 8))
     if candidate.context_window is not None:
         limits.append(candidate.context_window - request.tokens)
         if limits[-1] < min(LEAST_TOKENS, candidate.context_window // 4):

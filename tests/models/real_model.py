@@ -85,7 +85,8 @@ def _serve(weights: str) -> None:
     settings.n_ctx = CONTEXT
     settings.n_parallel = 1
     settings.n_gpu_layers = 0
-    settings.cpuparams.n_threads = 2
+    # Two threads that wait for each other crawl on a machine whose cores are busy.
+    settings.cpuparams.n_threads = 1
     settings.warmup = False
     settings.sampling.temp = 0.0
     server = xllamacpp.Server(settings)

@@ -320,7 +320,7 @@ def test_a_model_on_this_machine_is_not_left_to_ramble() -> None:
             line().ask(
                 candidate(server.base_url, local=True, context_window=window, price=Price(input=0, output=0))
             )
-        assert [request.body["max_tokens"] for request in server.requests] == [2048, 8192]
+        assert [request.body["max_tokens"] for request in server.requests] == [1024, 8192]
 
 
 def test_ollama_is_given_a_context_and_its_usage_is_read() -> None:
