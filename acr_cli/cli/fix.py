@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ def fix(
         close()
     if patch_file is not None:
         _write_patch(patch_file, result.patch)
-    finish(result)
+    with suppress(BrokenPipeError):  # whoever reads has seen enough; the exit code says how the run ended
+        finish(result)
     invocation.on_failure = None  # the result has been said
     build.settle(settings)
     return result.exit_code

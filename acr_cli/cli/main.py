@@ -26,6 +26,16 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. Never raises."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:  # before anything began, or once more while an interrupt was being reported
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stderr.write("acr: Interrupted.\n")
+        return INTERRUPTED
+
+
+def _main(arguments: list[str]) -> int:
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         # A file name need not be valid text in the terminal's encoding.
         if hasattr(stream, "reconfigure"):
@@ -33,11 +43,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments == ["--version"]:
         # Answered before typer is imported: programs ask it often.
         sys.stdout.write(f"acr {__version__}\n")
-        return 0
+        return _flushed(0)
     from acr_cli.cli.invocation import Invocation
 
     signal.signal(signal.SIGTERM, _terminate)
     return guarded(arguments, Invocation())
+
+
+def _open_standard_streams() -> None:
+    """What was closed (`>&-`) swallows what is written; a file opened later must not take its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if number and getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -55,7 +79,6 @@ def guarded(
 
     try:
         code = (run or _run)(arguments, invocation)
-        sys.stdout.flush()
     except AcrError as error:
         failure = Failure(id=error.id, exit_code=error.exit_code, message=error.message, hint=error.hint)
         return _report(failure, invocation)
@@ -63,10 +86,12 @@ def guarded(
         failure = Failure(id="interrupted", exit_code=INTERRUPTED, message="Interrupted.")
         return _report(failure, invocation)
     except BrokenPipeError:
-        return _reader_has_gone()
+        return _flushed(0)
     except Exception as error:  # noqa: BLE001  the last line of defence: one sentence instead of a trace
+        if isinstance(error, OSError) and (code := _flushed(0)):
+            return code
         return _report(_unexpected(error, invocation), invocation)
-    return code
+    return _flushed(code)
 
 
 def _run(arguments: list[str], invocation: Invocation) -> int:
@@ -113,9 +138,9 @@ def _report(failure: Failure, invocation: Invocation) -> int:
         show_error(failure.message, failure.hint, no_color=invocation.no_color)
         if invocation.on_failure is not None:
             invocation.on_failure(failure)
-        sys.stdout.flush()
     except BrokenPipeError:
-        _reader_has_gone()
+        pass  # silenced below
+    _flushed(0)
     return failure.exit_code
 
 
@@ -130,19 +155,28 @@ def _unexpected(error: Exception, invocation: Invocation) -> Failure:
     if invocation.verbose:
         sys.stderr.write(trace)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = home_folder() / "logs" / f"crash-{stamp}-{os.getpid()}.txt"
     message = f"Unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}"
     try:
+        path = home_folder() / "logs" / f"crash-{stamp}-{os.getpid()}.txt"
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
             file.write(f"acr {__version__}, Python {sys.version}\n{trace}")
-    except OSError:
+    except (OSError, AcrError):
         return Failure(id="unexpected", exit_code=1, message=message, hint="Run again with -v for the trace.")
     return Failure(id="unexpected", exit_code=1, message=message, hint=f"The trace is in {path}.")
 
 
-def _reader_has_gone() -> int:
-    """Whoever read our output has all that it wanted, as in `acr runs list | head`; be silent from now on."""
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, sys.stdout.fileno())
-    return 0
+def _flushed(code: int) -> int:
+    """`code` once standard output has taken everything. A reader that has gone, as in `acr runs list | head`,
+    has all that it wanted; a disk that is full is an error."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, sys.stdout.fileno())
+        os.close(silence)
+        if not isinstance(error, BrokenPipeError):
+            reason = (error.strerror or str(error)).lower()
+            sys.stderr.write(f"acr: The output cannot be written: {reason}.\n")
+            return code or 1
+    return code

@@ -346,3 +346,35 @@ def test_a_dash_reads_standard_input(tmp_path: Path) -> None:
     (tmp_path / "issue.txt").write_text("fix the bound\n")
     with (tmp_path / "issue.txt").open() as file:
         assert heard(file, tmp_path, "-") == ("fix the bound", "")
+
+
+# --- streams and homes that are not there -----------------------------------------------------------------
+
+
+def in_shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    line = ["bash", "-c", command.replace("acr", f"'{PROGRAM}'", 1)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, cwd=cwd, timeout=60)
+
+
+@pytest.mark.parametrize("command", ["acr --version", "acr -h", "acr config show", "acr runs list --json"])
+def test_a_closed_standard_output_is_no_error(acr_home: Path, tmp_path: Path, command: str) -> None:
+    done = in_shell(f"{command} >&-", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_closed_streams_leave_the_exit_code_as_it_is(acr_home: Path, tmp_path: Path) -> None:
+    assert in_shell("acr fix >&- 2>&- <&-", tmp_path).returncode == 9
+
+
+@pytest.mark.parametrize("command", ["acr --version", "acr -h", "acr config show"])
+def test_output_that_cannot_be_written_is_one_sentence(acr_home: Path, tmp_path: Path, command: str) -> None:
+    done = in_shell(f"{command} >/dev/full", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "acr: The output cannot be written: no space left on device.\n"
+
+
+def test_a_home_that_does_not_exist_is_told_of_acr_home(acr, tmp_path: Path) -> None:
+    done = acr("config", "show", cwd=tmp_path, env={"ACR_HOME": "~nobody-of-this-name/acr"})
+    assert done.returncode == 3
+    assert "there is no such home directory" in done.stderr
+    assert "Set ACR_HOME" in done.stderr
