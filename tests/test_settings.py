@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -253,3 +254,28 @@ def test_a_line_that_is_no_assignment_is_named_without_its_text(acr_home: Path) 
 def test_a_config_file_that_is_named_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no config file"):
         load(config=tmp_path / "none.toml")
+
+
+def test_a_config_file_that_never_ends_is_not_waited_for(user) -> None:
+    path = user("")
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ConfigurationError, match="cannot be read: it is no file"):
+        load()
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ConfigurationError, match="cannot be read: it is no file"):
+        load()
+
+
+def test_a_config_file_that_is_a_loop_of_links_is_not_overlooked(user) -> None:
+    path = user("")
+    path.unlink()
+    path.symlink_to(path.name)
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        load()
+
+
+def test_a_file_that_is_nested_too_deeply_is_no_toml(project) -> None:
+    with pytest.raises(ConfigurationError, match="nested too deeply"):
+        load(where=project("allow = " + "[" * 5000 + "]" * 5000))

@@ -43,9 +43,17 @@ class Loaded:
 
 
 def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """`ACR_HOME`, or `~/.acr`."""
+    """`ACR_HOME`, or `~/.acr`.
+
+    Raises: ConfigurationError where there is no home directory."""
     given = environ.get("ACR_HOME", "")
-    return Path(given).expanduser().absolute() if given else Path.home() / ".acr"
+    try:
+        return Path(given or "~/.acr").expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigurationError(
+            f"{given or '~/.acr'} cannot be found: there is no such home directory.",
+            hint="Set ACR_HOME to a folder in which acr may keep its files.",
+        ) from error
 
 
 def user_file(environ: Mapping[str, str] = os.environ, *, config: Path | None = None) -> Path:
@@ -72,7 +80,7 @@ def load(
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     warnings: list[str] = []
-    tables, text = _read_toml(path) if path.exists() else ({}, "")
+    tables, text = _read_toml(path) if _is_there(path) else ({}, "")
     models = _take_user(tables, text, path, values, origins)
     if (project := project_file(where)) is not None:
         warnings += _take_project(project, values, origins)
@@ -119,8 +127,22 @@ def project_file(where: Path | None) -> Path | None:
     return None
 
 
-def _read(path: Path) -> str:
+def _is_there(path: Path) -> bool:
+    """Whether there is something at a path; what cannot be asked is there, and reading it says why not."""
     try:
+        path.stat()
+    except FileNotFoundError:
+        return path.is_symlink()
+    except OSError:
+        return True
+    return True
+
+
+def _read(path: Path) -> str:
+    """Raises: ConfigurationError; also for what never ends, such as a pipe or a device."""
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ConfigurationError(f"{path} cannot be read: it is no file.")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
@@ -134,6 +156,8 @@ def _read_toml(path: Path) -> tuple[dict[str, Any], str]:
         return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} is not valid TOML: {error}.") from error
+    except RecursionError as error:
+        raise ConfigurationError(f"{path} is not valid TOML: it is nested too deeply.") from error
 
 
 # --- the layers -------------------------------------------------------------------------------------------

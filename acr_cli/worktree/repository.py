@@ -101,7 +101,7 @@ def open_repository(where: Path, *, home: Path | None = None) -> Repository:
             f"{place} is a bare repository; there are no files to repair.", hint="Clone it and work there."
         )
     root, directory = Path(found.working_tree_dir).resolve(), Path(found.git_dir).resolve()
-    if root in ((home or Path.home()).resolve(), Path(root.anchor)):
+    if root in (home.resolve() if home else _home(), Path(root.anchor)):
         raise RepositoryRefused(
             f"{root} is your home directory or the whole disk; acr would copy all of it.",
             hint="Run it inside a project's own repository.",
@@ -111,6 +111,14 @@ def open_repository(where: Path, *, home: Path | None = None) -> Repository:
             f"{root} is a submodule of another repository.", hint="Clone it on its own and run acr there."
         )
     return Repository(root=root, directory=directory, identity=_identity(root, directory))
+
+
+def _home() -> Path | None:
+    """The user's home directory; there are users without one, as in a container."""
+    try:
+        return Path.home().resolve()
+    except (RuntimeError, OSError):
+        return None
 
 
 def _is_submodule(directory: Path) -> bool:
