@@ -23,7 +23,9 @@ class Python:
         found = python_detect.detect(tree)
         if found is None:
             return None
-        manifests, commands = python_install.commands(tree, needs_pytest=found.runner == "pytest")
+        manifests, commands = python_install.commands(
+            tree, needs_pytest=found.runner == "pytest", tests=found.test_files
+        )
         return Recipe(
             language=self.language,
             setup=(setup,) if setup else commands,

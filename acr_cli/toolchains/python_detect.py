@@ -37,11 +37,11 @@ class Found:
 
 def detect(tree: Path) -> Found | None:
     """None when nothing in the tree is Python."""
-    table = TABLES["detect"]
+    known = TABLES["detect"]
     sources = [path for path in walk(tree) if path.endswith(".py")]
-    if not sources and not any((tree / name).is_file() for name in table["manifests"]):
+    if not sources and not any((tree / name).is_file() for name in known["manifests"]):
         return None
-    patterns = [*table["test_files"], *python_files(tree)]
+    patterns = [*known["test_files"], *python_files(tree)]
     tests = tuple(p for p in sources if matches(p.rpartition("/")[2], patterns))
     configured = pytest_configuration(tree)
     if tests and configured:
@@ -107,11 +107,11 @@ def python_files(tree: Path) -> list[str]:
 def source_roots(tree: Path) -> list[str]:
     """Folders besides the root that hold packages: `src`, and what pyproject.toml names."""
     tool = toml(tree / "pyproject.toml").get("tool", {})
-    setuptools = _table(tool, "setuptools")
-    named = [*_list(_table(_table(setuptools, "packages"), "find").get("where"))]
-    named += [str(folder) for folder in _table(setuptools, "package-dir").values()]
-    named += [str(p["from"]) for p in _list(_table(tool, "poetry").get("packages")) if "from" in p]
-    wheel = _table(_table(_table(_table(tool, "hatch"), "build"), "targets"), "wheel")
+    setuptools = table(tool, "setuptools")
+    named = [*_list(table(table(setuptools, "packages"), "find").get("where"))]
+    named += [str(folder) for folder in table(setuptools, "package-dir").values()]
+    named += [str(p["from"]) for p in _list(table(tool, "poetry").get("packages")) if "from" in p]
+    wheel = table(table(table(table(tool, "hatch"), "build"), "targets"), "wheel")
     named += [str(Path(str(p)).parent) for p in _list(wheel.get("packages"))]
     roots = ["src", *(str(n).strip("/") for n in named)]
     return [r for r in dict.fromkeys(roots) if r not in ("", ".") and ".." not in r and (tree / r).is_dir()]
@@ -144,8 +144,9 @@ def read_text(path: Path) -> str:
         return ""
 
 
-def _table(table: Any, key: str) -> dict[str, Any]:
-    value = table.get(key) if isinstance(table, dict) else None
+def table(parent: Any, key: str) -> dict[str, Any]:
+    """The table below a key, {} where there is none. Pure."""
+    value = parent.get(key) if isinstance(parent, dict) else None
     return value if isinstance(value, dict) else {}
 
 

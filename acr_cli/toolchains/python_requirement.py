@@ -63,20 +63,24 @@ def _next(release: list[int], *, caret: bool) -> str:
 
 def from_setup_py(source: str, groups: Iterable[str]) -> Iterator[str]:
     """The literal lists in the call of `setup`; what is computed cannot be known without running it."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or ast.unparse(call.func).rpartition(".")[2] != "setup":
-            continue
-        given = {word.arg: _literal(word.value) for word in call.keywords}
+    for given in setup_calls(source):
         yield from _flat(given.get("install_requires"))
         yield from _flat(given.get("tests_require"))
         extras = given.get("extras_require")
         if isinstance(extras, dict):
             for group in groups:
                 yield from _flat(extras.get(group))
+
+
+def setup_calls(source: str) -> Iterator[dict[str | None, Any]]:
+    """The keyword arguments of each call of `setup`; None for a value that is computed. Pure."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "setup":
+            yield {word.arg: _literal(word.value) for word in call.keywords}
 
 
 def _literal(node: ast.expr) -> Any:

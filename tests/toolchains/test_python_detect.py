@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -136,18 +137,18 @@ INCLUDING = {"requirements.txt": "a\n", "requirements-dev.txt": "-r requirements
         ({}, (PYTEST,), ()),
         ({"test_x.py": CASE}, (), ()),
         ({"requirements.txt": "requests\n"}, (f"{PIP} -r requirements.txt", PYTEST), ("requirements.txt",)),
-        (INCLUDING, (f"{PIP} -r requirements.txt -r requirements-dev.txt",), tuple(INCLUDING)),
+        (INCLUDING, (f"{PIP} -r requirements-dev.txt",), tuple(INCLUDING)),
         (HASHED, (f"{PIP} -r requirements.txt", f"{PIP} -r requirements-dev.txt"), tuple(HASHED)),
         (
             {"pyproject.toml": PROJECT},
-            (f"{PIP} 'httpx>=0.27' pytest attrs ruff mypy",),
+            (f"{PIP} 'httpx>=0.27' pytest attrs",),
             ("pyproject.toml",),
         ),
         (
             {"pyproject.toml": PROJECT, "uv.lock": LOCK},
             (
                 f"printf '%s\\n' httpx==0.28.1 > {CONSTRAINTS}",
-                f"{PIP} -c {CONSTRAINTS} 'httpx>=0.27' pytest attrs ruff mypy",
+                f"{PIP} -c {CONSTRAINTS} 'httpx>=0.27' pytest attrs",
             ),
             ("pyproject.toml", "uv.lock"),
         ),
@@ -163,7 +164,8 @@ def test_dependencies_are_installed_from_the_manifests(
 ) -> None:
     recipe = Python().recipe(tree({"test_x.py": BARE, **files}), setup=None)
     assert recipe is not None
-    assert recipe.setup == setup
+    first = tuple(re.split(r" \|\| (?:for r in|sed) ", command)[0] for command in recipe.setup)
+    assert first == setup
     assert recipe.manifests == manifests
 
 
