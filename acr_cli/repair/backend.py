@@ -49,9 +49,9 @@ class _Outcome:
 class Repair:
     """Search-based program repair without a language model, as a backend.
 
-    `time_limit`: seconds of one attempt. `workers`: candidates tried at a time (None: one for each core, at most
-    4). `interpreter`: the Python of the sandbox (None: found there). `protected`: says of a path whether it may
-    not be changed (tests and their configuration)."""
+    `time_limit`: seconds of one attempt. `workers`: candidates tried at a time (None: one for each core, at
+    most 4). `interpreter`: the Python of the sandbox (None: found there). `protected`: says of a path whether
+    it may not be changed (tests and their configuration)."""
 
     name = "repair"
 
@@ -79,7 +79,7 @@ class Repair:
     def attempt(
         self, step: Step, candidate: Candidate, tree: Tree, sandbox: Sandbox, budget: Budget
     ) -> Attempt:
-        """Search for a change that makes the step's failing tests pass and breaks none; write it into the tree.
+        """Search for a change that makes the failing tests pass and breaks none; write it into the tree.
 
         Raises: BudgetExhausted."""
         budget.check()
@@ -193,7 +193,7 @@ def _goal(survey: Mapping[str, Any], limit: float) -> Goal | None:
     passing += [test for test, seen in failing.items() if seen["outcome"] == "passed"]
     hung = any(seen["outcome"] == "hung" for seen in failing.values())
     seconds = survey["seconds"]
-    timeout = max(0.7, 5 * seconds) if hung else max(1.0, 4 * seconds + 0.5)
+    timeout = max(0.5, 3 * seconds) if hung else max(1.0, 4 * seconds + 0.5)
     whole = sum(survey["others"][test]["seconds"] for test in passing if test in survey["others"])
     return Goal(
         targets=tuple(dict.fromkeys(targets)),
@@ -212,7 +212,8 @@ def _no_goal(survey: Mapping[str, Any]) -> str:
 def _not_found(tried: int, proposed: int, seconds: float) -> str:
     if not proposed:
         return "Repair found no line outside the tests that the failing tests run; nothing was changed."
-    return f"None of {tried} candidate patches tried in {seconds:.0f} s makes the failing tests pass; nothing was changed."
+    tries = f"None of {tried} candidate patches tried in {seconds:.0f} s"
+    return f"{tries} makes the failing tests pass; nothing was changed."
 
 
 def _suspicion(survey: Mapping[str, Any]) -> Suspicion:

@@ -1,4 +1,4 @@
-"""The search itself: rounds of single changes in order of rank, pairs of partial improvements, the choice at the end."""
+"""The search itself: rounds of single changes in order of rank, pairs of partial improvements, the choice."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ LATER_ROUND = 1500
 ROUND_SECONDS = 25.0
 PAIRS = 300
 AFTER_SUCCESS = (2.5, 120)  # seconds and candidates still tried for better ones, and to count alternatives
+
+
+def _nothing(tried: int) -> None:
+    """Before a round: nothing to do."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,14 +52,14 @@ class Campaign:
     goal: Goal
     deadline: float  # by `clock`
     clock: Callable[[], float] = time.monotonic
-    before_round: Callable[[int], None] = lambda tried: None
+    before_round: Callable[[int], None] = _nothing
     tried: int = 0
     found: list[Found] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
     _partial: list[tuple[Ranked, frozenset[str]]] = field(default_factory=list)
 
     def run(self, ranked: Sequence[Ranked]) -> tuple[Found, ...]:
-        """Search until something passes and no better one turns up, candidates run out, or time does. Best first."""
+        """Search until something passes, or candidates or time run out. What passes, best first."""
         queue = self._fresh(interleave(ranked))
         size = FIRST_ROUND
         while not self.found and self.clock() < self.deadline:
@@ -81,7 +85,7 @@ class Campaign:
                 yield ranked, key
 
     def meaning(self, mutation: Mutation) -> str | None:
-        """The candidate's key: its top-level statement, normalised; None for one that does not compile or is no change."""
+        """Its top-level statement, normalised; None if it does not compile or is no change."""
         source = self.sources[mutation.path]
         start, end = top_level_span(source, mutation.start, mutation.end)
         piece = source.text[start : mutation.start] + mutation.text + source.text[mutation.end : end]

@@ -1,4 +1,4 @@
-"""What the failures say about the defect: exception types, names, and how the value got differs from the expected.
+"""What the failures say about the defect: exception types, names, how values differ from the expected.
 
 Boosts are multiplied into a mutation's rank; they order the search and exclude nothing.
 """
@@ -9,7 +9,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 _COMPARED = re.compile(r"^(?:AssertionError: )?assert (.+?) == (.+)$", re.MULTILINE)
@@ -208,7 +208,11 @@ _MESSAGES: tuple[tuple[str, str], ...] = (
 
 def read(failures: Iterable[tuple[str, str]], *, hung: bool = False) -> Hints:
     """Hints from (exception type, message) of each failing target. Pure."""
-    exceptions, not_raised, tags, names, owners = set(), set(), set(), set(), set()
+    exceptions: set[str] = set()
+    not_raised: set[str] = set()
+    tags: set[str] = set()
+    names: set[str] = set()
+    owners: set[str] = set()
     expected: list[Any] = []
     got: list[Any] = []
     for exception, message in failures:
@@ -248,7 +252,7 @@ def read(failures: Iterable[tuple[str, str]], *, hung: bool = False) -> Hints:
         owner_types=frozenset(owners),
         expected=tuple(expected),
         got=tuple(got),
-        pieces=tuple(dict.fromkeys(pieces))[:20],
+        pieces=tuple(dict.fromkeys(pieces))[:40],
         hung=hung,
     )
 
@@ -283,16 +287,19 @@ def relations(got: Any, expected: Any) -> set[str]:
         return {"text"} | _texts(got, expected)
     if isinstance(got, list | tuple):
         return _sequences(list(got), list(expected))
-    if isinstance(got, dict | set):
-        tags = set()
-        if len(got) != len(expected):
-            tags.add("shorter" if len(got) < len(expected) else "longer")
-        elif isinstance(got, dict) and set(map(repr, got)) == set(map(repr, expected)):
-            for key in got:
-                if key in expected and got[key] != expected[key]:
-                    tags |= relations(got[key], expected[key])
-        return tags | ({"empty"} if not got else set())
-    return set()
+    return _collections(got, expected) if isinstance(got, dict | set) else set()
+
+
+def _collections(got: Any, expected: Any) -> set[str]:
+    """As `relations`, of two dicts or two sets."""
+    tags: set[str] = set()
+    if len(got) != len(expected):
+        tags.add("shorter" if len(got) < len(expected) else "longer")
+    elif isinstance(got, dict) and set(map(repr, got)) == set(map(repr, expected)):
+        for key in got:
+            if key in expected and got[key] != expected[key]:
+                tags |= relations(got[key], expected[key])
+    return tags if got else tags | {"empty"}
 
 
 def _numbers(got: float, expected: float) -> set[str]:
@@ -357,9 +364,15 @@ def _text_pairs(got: Any, expected: Any) -> Iterable[tuple[str, str]]:
 
 
 def _pieces(got: str, expected: str) -> Iterable[tuple[str, str]]:
-    """Differing pieces of two texts, short ones only."""
+    """Differing pieces of two texts, short ones only; an insertion with what stands before or after it."""
     if len(got) > 2000 or len(expected) > 2000:
         return
     for tag, a, b, c, d in difflib.SequenceMatcher(None, got, expected, autojunk=False).get_opcodes():
-        if tag != "equal" and b - a <= 12 and d - c <= 12:
-            yield got[a:b], expected[c:d]
+        if tag == "equal" or b - a > 12 or d - c > 12:
+            continue
+        for reach in (2, 1):
+            if a >= reach and c >= reach:
+                yield got[a - reach : b], expected[c - reach : d]
+            if b + reach <= len(got) and d + reach <= len(expected):
+                yield got[a : b + reach], expected[c : d + reach]
+        yield got[a:b], expected[c:d]

@@ -1,4 +1,4 @@
-"""Which candidate comes first: suspicion of its place, prior of its kind, hints of the failures, size of the change.
+"""Which candidate comes first: suspicion of its place, prior of its kind, hints, size of the change.
 
 score = suspicion^2 * prior * boost * weight * smallness. A kind that has had many candidates gives way to the
 others, so that none starves.
@@ -67,7 +67,9 @@ def _ranked(source: Source, mutator: Mutator, proposal: Proposal, hints: Hints, 
     return Ranked(mutation=mutation, score=base * hints.boost(mutator.kind), base=base)
 
 
-WHOLE_PATTERNS = frozenset({"guard", "shared_default", "base_call", "shared", "capture", "insert", "move", "swap"})
+WHOLE_PATTERNS = frozenset(
+    {"guard", "shared_default", "base_call", "shared", "capture", "insert", "move", "swap"}
+)
 """Kinds whose change is one idea however many characters it takes."""
 
 

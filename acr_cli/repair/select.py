@@ -1,4 +1,4 @@
-"""Which of several passing candidates is the fix: the likelier and smaller one, and the one that looks least fitted."""
+"""Which of several passing candidates is the fix: the likelier, smaller and least fitted one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from acr_cli.repair.mutation import Mutation
-from acr_cli.repair.rank import Ranked, changed_bytes, smallness
+from acr_cli.repair.rank import Ranked, smallness
 from acr_cli.repair.source import Source
 
 PENALTIES = {"delete": 0.4, "return_value": 0.7, "fallback": 0.7, "truth": 0.9, "insert": 0.8}
@@ -20,7 +20,7 @@ _NEW_LITERAL = re.compile(r"(?<![\w.])(\d{2,}|'[^']+'|\"[^\"]+\")")
 
 
 def preference(ranked: Ranked, source: Source) -> float:
-    """A passing candidate's worth: its rank without hints, its smallness again, what speaks for overfitting. Pure."""
+    """A passing candidate's worth: rank without hints, smallness again, what speaks for overfitting. Pure."""
     mutation = ranked.mutation
     worth = ranked.base * smallness(source.text, mutation) * PENALTIES.get(mutation.kind, 1.0)
     new = mutation.text.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""One source file: its syntax tree, and the facts that mutators ask for (names in scope, literals, conditions)."""
+"""One source file: its syntax tree, and the facts that mutators ask for (names, literals, conditions)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A parsed file. Spans are in bytes, lines count from 1. `types` is what the tests showed, by function line."""
+    """A parsed file. Spans are in bytes, lines from 1. `types`: what the tests showed, by function line."""
 
     path: str
     text: bytes
@@ -205,7 +205,7 @@ class Source:
         return tuple(dict.fromkeys(names))
 
     def variables_at(self, node: Node) -> tuple[str, ...]:
-        """Names of values that a node may use, nearest scope first: own bindings, parameters, outer ones, module."""
+        """Names of values that a node may use, nearest scope first."""
         names: dict[str, None] = {}
         step: Node | None = node
         while step is not None:
@@ -256,7 +256,7 @@ class Source:
         )
 
     def is_value(self, node: Node) -> bool:
-        """Whether a node is an expression that is read: no target, no name of a keyword, parameter or attribute."""
+        """Whether a node is an expression that is read: no target, keyword, parameter or attribute name."""
         if node.type not in self.table.expressions:
             return False
         parent = node.parent
@@ -299,17 +299,21 @@ class Source:
         return self._texts(self.table.integers)
 
     @cached_property
+    def float_texts(self) -> tuple[str, ...]:
+        return self._texts(self.table.floats)
+
+    @cached_property
     def string_texts(self) -> tuple[str, ...]:
         """String literals that are values, no docstrings."""
-        texts = {}
+        texts: dict[str, None] = {}
         for node in self.nodes:
-            if node.type in self.table.strings and not self._is_docstring(node):
+            if node.type in self.table.strings and not self.is_docstring(node):
                 text = self.of(node)
                 if len(text) <= 40 and "\n" not in text and "{" not in text:
                     texts[text] = None
         return tuple(texts)
 
-    def _is_docstring(self, node: Node) -> bool:
+    def is_docstring(self, node: Node) -> bool:
         return node.parent is not None and node.parent.type in self.table.expression_statements
 
     def _texts(self, kinds: frozenset[str]) -> tuple[str, ...]:
@@ -318,7 +322,7 @@ class Source:
     @cached_property
     def conditions(self) -> tuple[Node, ...]:
         """Conditions of branches and loops, and what they are joined of."""
-        found = []
+        found: list[Node] = []
         for node in self.nodes:
             if node.type in self.table.conditionals | self.table.ternary:
                 condition = node.child_by_field_name("condition")

@@ -1,6 +1,7 @@
 """Where the defect is: suspicion of every line, from what failing and passing tests run.
 
-Ochiai (Abreu, Zoeteweij, van Gemund 2007): s(line) = failed(line) / sqrt(failed * (failed(line) + passed(line))).
+Ochiai (Abreu, Zoeteweij, van Gemund 2007):
+s(line) = failed(line) / sqrt(failed * (failed(line) + passed(line))).
 To it come the failures' tracebacks, lines that only failing tests run, and lines that run at import only.
 """
 
@@ -19,7 +20,7 @@ IMPORTED = 0.15
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """One test: its lines, and for a failing one the frames of its traceback (path, line), outermost first."""
+    """One test: its lines, and for a failing one its traceback (path, line), outermost first."""
 
     lines: Lines
     frames: tuple[tuple[str, int], ...] = ()

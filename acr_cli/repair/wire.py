@@ -1,4 +1,4 @@
-"""Talking to the driver in a session: put it there, ask for a survey or a round of search, read the answer."""
+"""Talking to the driver in a session: put it there, ask for a survey or a round of search, read it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ PACKAGE = "acr_repair_driver"
 GRACE = 15.0  # seconds that the driver may take beyond its own limit before it is killed
 EXTRA_MEMORY = 1 << 30  # bytes of address space that a candidate may take beyond what the tests took before
 
-_PROBE = "import sys, importlib.util as u; print('acr', int(sys.version_info >= (3, 8)), int(u.find_spec('pytest') is not None))"
+_PROBE = (
+    "import sys, importlib.util as u; "
+    "print('acr', int(sys.version_info >= (3, 8)), int(u.find_spec('pytest') is not None))"
+)
 _VALUED = ("-k", "-m", "-c", "-p", "-W", "-o", "--import-mode", "--confcutdir")
 
 
@@ -37,7 +41,7 @@ class TestCommand:
 
 
 def read_command(command: str) -> TestCommand:
-    """Runner, selection and options from a test command as a person types it; what is not understood is left out."""
+    """Runner, selection and options of a test command as typed; what is not understood is left out."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -59,9 +63,11 @@ def read_command(command: str) -> TestCommand:
         if word in _VALUED and position + 1 < len(rest):
             arguments += [word, rest[position + 1]]
             position += 1
-        elif word.startswith(tuple(f"{name}=" for name in _VALUED if name.startswith("--"))):
-            arguments.append(word)
-        elif word in ("--doctest-modules", "--strict-markers", "--strict-config"):
+        elif word.startswith(tuple(f"{name}=" for name in _VALUED if name.startswith("--"))) or word in (
+            "--doctest-modules",
+            "--strict-markers",
+            "--strict-config",
+        ):
             arguments.append(word)
         elif not word.startswith("-") and ("/" in word or word.endswith(".py") or "." not in word):
             paths.append(word)
@@ -78,7 +84,7 @@ def _discovery(words: Sequence[str]) -> dict[str, str]:
     if words and words[0] == "discover":
         plain = [word for word in words[1:2] if not word.startswith("-")]
         found.update({"start": plain[0]} if plain else {})
-        for name, value in zip(words, words[1:], strict=False):
+        for name, value in pairwise(words):
             if name in names:
                 found[names[name]] = value
     return found
@@ -131,7 +137,7 @@ class Driver:
     def look(
         self, targets: Sequence[str], tests: Sequence[str], *, limit: float, each: float
     ) -> dict[str, Any]:
-        """The survey, see driver/survey.py. `limit`: seconds in all; `each`: seconds of one test before it hangs."""
+        """The survey, see driver/survey.py. `limit`: seconds in all; `each`: seconds until a test hangs."""
         request = {
             **self._common(),
             "targets": list(targets),
@@ -161,7 +167,7 @@ class Driver:
         limit: float,
         after: tuple[float, int],
     ) -> list[Result]:
-        """One round: candidates as (number, mutations). `after`: seconds and candidates still tried after a success."""
+        """One round: candidates as (number, mutations). `after`: seconds and candidates after a success."""
         request = {
             **self._common(),
             "runner": self.survey["runner"],

@@ -1,7 +1,7 @@
-"""How many small defects `builtin/repair` fixes: `python -m tests.benchmarks.repair [--json] [--limit S] [--only NAME]`.
+"""How many small defects `builtin/repair` fixes: `python -m tests.benchmarks.repair`.
 
-Each program of repair_programs/ is copied without its held-back tests and repaired against the visible ones; then
-the held-back tests decide. Overfitted: the visible tests pass, a held-back one does not.
+Each program of repair_programs/ is copied without its held-back tests and repaired against the visible ones;
+then the held-back tests decide. Overfitted: the visible tests pass, a held-back one does not.
 """
 
 from __future__ import annotations
@@ -47,7 +47,17 @@ class Trial:
 def run_tests(root: Path) -> list[CaseResult]:
     """All tests below a folder, in one process with limits of time and memory."""
     report = root / ".report.xml"
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=.", "--tb=short"]
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir=.",
+        "--tb=short",
+    ]
     command += [f"--timeout={HANG_SECONDS}", "-o", "junit_family=xunit1", f"--junitxml={report}"]
     limited = ["sh", "-c", f'ulimit -v {MEMORY_KIB}; exec "$@"', "sh", *command]
     subprocess.run(limited, cwd=root, capture_output=True, timeout=300, check=False)
@@ -77,7 +87,11 @@ def try_program(folder: Path, limit: float) -> Trial:
     defect = tomllib.loads((folder / "defect.toml").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="acr-bench-") as place:
         root = Path(place, folder.name)
-        shutil.copytree(folder, root, ignore=shutil.ignore_patterns("held_back", "defect.toml", "fix.patch", "__pycache__"))
+        shutil.copytree(
+            folder,
+            root,
+            ignore=shutil.ignore_patterns("held_back", "defect.toml", "fix.patch", "__pycache__"),
+        )
         failures = tuple(case for case in run_tests(root) if case.failed)
         step = Step(
             id=folder.name,
@@ -88,12 +102,14 @@ def try_program(folder: Path, limit: float) -> Trial:
             failures=failures,
             test_command="python -m pytest",
         )
-        backend = Repair(emit=lambda event: None, time_limit=limit, interpreter=sys.executable)
+        backend = Repair(emit=lambda _: None, time_limit=limit, interpreter=sys.executable)
         candidate = Candidate(id="builtin/repair", backend="repair")
         attempt = backend.attempt(step, candidate, FolderTree(root), FolderSandbox(), OpenBudget())
         verdict = "void" if attempt.void else "not found"
         if attempt.patch:
-            shutil.copytree(folder / "held_back", root / "held_back", ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                folder / "held_back", root / "held_back", ignore=shutil.ignore_patterns("__pycache__")
+            )
             verdict = "overfitted" if any(case.failed for case in run_tests(root)) else "fixed"
     return Trial(
         name=folder.name,
@@ -123,7 +139,9 @@ def totals(trials: Sequence[Trial]) -> dict[str, object]:
         "void": sum(trial.verdict == "void" for trial in trials),
         "median_seconds": round(statistics.median(seconds), 2) if seconds else 0.0,
         "max_seconds": max(seconds, default=0.0),
-        "kinds": {kind: {"fixed": fixed, "programs": count} for kind, (fixed, count) in sorted(kinds.items())},
+        "kinds": {
+            kind: {"fixed": fixed, "programs": count} for kind, (fixed, count) in sorted(kinds.items())
+        },
     }
 
 
@@ -165,7 +183,11 @@ def main() -> None:
         if options.json:
             print(json.dumps({"type": "bench_repair_program", **asdict(trial)}), flush=True)
         else:
-            progress.print(f"{trial.name}: {trial.verdict}, {trial.seconds:.1f} s; {trial.summary}", highlight=False, markup=False)
+            progress.print(
+                f"{trial.name}: {trial.verdict}, {trial.seconds:.1f} s; {trial.summary}",
+                highlight=False,
+                markup=False,
+            )
     if options.json:
         print(json.dumps(totals(trials)))
     else:

@@ -60,7 +60,7 @@ def step_for(ids: list[str]) -> Step:
 
 
 def repair(root: Path, ids: list[str], time_limit: float) -> Attempt:
-    backend = Repair(emit=lambda event: None, time_limit=time_limit, interpreter=sys.executable)
+    backend = Repair(emit=lambda _: None, time_limit=time_limit, interpreter=sys.executable)
     return backend.attempt(
         step_for(ids),
         Candidate(id="builtin/repair", backend="repair"),

@@ -1,4 +1,4 @@
-"""Small defective programs to develop on: a module, the tests that are shown, and the tests that are held back."""
+"""Small defective programs to develop on: a module, tests that are shown, and tests that are held back."""
 
 from __future__ import annotations
 

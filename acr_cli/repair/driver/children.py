@@ -1,4 +1,4 @@
-"""Forked children: one piece of work each, with limits of time and memory, killed with all that they started."""
+"""Forked children: one piece of work each, with limits of time and memory, killed with all they started."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import os
 import resource
 import select
 import signal
-import sys
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict
 
 Message = Dict[str, Any]
 Work = Callable[[Callable[[Message], None]], None]
@@ -26,7 +25,7 @@ class Child:
         self.pipe = pipe
         self.started = time.monotonic()
         self.deadline = deadline
-        self.messages: List[Message] = []
+        self.messages: list[Message] = []
         self.timed_out = False
         self.done = False
         self._rest = b""
@@ -93,14 +92,13 @@ def spawn(work: Work, folder: str, seconds: float, memory: int) -> Child:
 def _fork() -> int:
     """Fork, patiently where the machine is out of processes for the moment."""
     for _ in range(40):
-        try:
+        with contextlib.suppress(BlockingIOError):
             return os.fork()
-        except BlockingIOError:
-            time.sleep(0.25)
+        time.sleep(0.25)
     return os.fork()
 
 
-def finish(child: Child) -> List[Message]:
+def finish(child: Child) -> list[Message]:
     """Wait until a child is done, or its time is up; all its messages."""
     wait([child], child.deadline + 0.1)
     while not child.done:
@@ -108,7 +106,7 @@ def finish(child: Child) -> List[Message]:
     return child.messages
 
 
-def wait(children: List[Child], until: float) -> None:
+def wait(children: list[Child], until: float) -> None:
     """Sleep until a child has news, one is overdue, or `until`; then take the news in."""
     running = [child for child in children if not child.done]
     if not running:
@@ -127,7 +125,7 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def reap_strays(children: List[Child]) -> None:
+def reap_strays(children: list[Child]) -> None:
     """Kill every process below this one that is no running child: daemons that the tests started."""
     known = {child.pid for child in children if not child.done}
     for pid in _offspring():
@@ -138,7 +136,7 @@ def reap_strays(children: List[Child]) -> None:
                 os.waitpid(pid, 0)
 
 
-def _offspring() -> List[int]:
+def _offspring() -> list[int]:
     try:
         with open("/proc/self/task/%d/children" % os.getpid()) as listing:
             return [int(pid) for pid in listing.read().split()]
@@ -180,12 +178,12 @@ def peak_memory() -> int:
     return 0
 
 
-def exception_facts(error: Optional[BaseException], root: str, traceback: Any = None) -> Message:
+def exception_facts(error: BaseException | None, root: str, traceback: Any = None) -> Message:
     """Type, first lines of the message, and the frames below `root` as [path, line], outermost first."""
     if error is None:
         return {"exception": "", "message": "", "frames": []}
     root = os.path.join(os.path.realpath(root), "")
-    frames = []
+    frames: list[list[Any]] = []
     step = traceback if traceback is not None else error.__traceback__
     while step is not None and len(frames) < 400:
         path = os.path.realpath(step.tb_frame.f_code.co_filename)

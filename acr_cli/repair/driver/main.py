@@ -8,9 +8,9 @@ import os
 import sys
 import traceback
 
-from .children import adopt_orphans  # noqa: TID252 - see the package's docstring
-from .search import search  # noqa: TID252
-from .survey import Survey  # noqa: TID252
+from .children import adopt_orphans
+from .search import search
+from .survey import Survey
 
 
 def main(argv: list[str]) -> int:

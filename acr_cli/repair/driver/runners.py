@@ -9,49 +9,34 @@ import sys
 import threading
 import time
 import unittest
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Set
+from dataclasses import dataclass
+from typing import Any, Callable
 
-from .children import Message, exception_facts, finish, peak_memory, spawn  # noqa: TID252 - see the package's docstring
-from .trace import Tracer  # noqa: TID252
+from .children import Message, exception_facts, finish, peak_memory, spawn
+from .trace import Tracer
 
 Send = Callable[[Message], None]
 
 
+@dataclass
 class Job:
-    """What to run and how: `wanted` ids (None: all but `unwanted`), traced or not, in full or to the first failure.
+    """What to run, and how."""
 
-    `arguments` go to pytest; `first` is a file whose tests go first.
-    """
-
-    def __init__(
-        self,
-        root: str,
-        wanted: Optional[List[str]],
-        arguments: List[str],
-        unwanted: FrozenSet[str] = frozenset(),
-        trace: Optional[FrozenSet[str]] = None,
-        stop: bool = False,
-        first: FrozenSet[str] = frozenset(),
-        each: float = 0.0,
-        discover: Optional[Dict[str, str]] = None,
-        origin: str = "",
-        bytecode: bool = False,
-    ) -> None:
-        self.root = root
-        self.origin = origin or root  # the session's folder, of which `root` may be a copy
-        self.bytecode = bytecode  # whether compiled modules are kept: only while nothing is mutated
-        self.wanted = wanted
-        self.unwanted = unwanted
-        self.arguments = arguments
-        self.tracer = None if trace is None else Tracer(root, trace)
-        self.stop = stop
-        self.first = first
-        self.each = each  # seconds that one traced test may take; 0: no limit
-        self.discover = discover or {}
-        self.collect_only = False
-        self.quick_end = False
-        self.config: Any = None  # pytest's configuration, when it is ready before the fork
-        self.plugin: Optional[Plugin] = None
+    root: str
+    wanted: list[str] | None  # ids; None: all but `unwanted`
+    arguments: list[str]  # for pytest
+    unwanted: frozenset[str] = frozenset()
+    tracer: Tracer | None = None
+    stop: bool = False  # at the first failure
+    first: frozenset[str] = frozenset()  # files whose tests go first
+    each: float = 0.0  # seconds that one traced test may take; 0: no limit
+    discover: dict[str, str] | None = None  # start, pattern and top of unittest's discovery
+    origin: str = ""  # the session's folder, of which `root` may be a copy; "": `root` itself
+    bytecode: bool = False  # whether compiled modules are kept: only while nothing is mutated
+    collect_only: bool = False
+    quick_end: bool = False  # leave the process as soon as all tests are told
+    config: Any = None  # pytest's configuration, when it is ready before the fork
+    plugin: Plugin | None = None
 
 
 class Reporter:
@@ -73,7 +58,7 @@ class Reporter:
             self.send({"begin": test})
             self.job.tracer.start()
 
-    def end(self, outcome: str, facts: Optional[Message] = None) -> None:
+    def end(self, outcome: str, facts: Message | None = None) -> None:
         with self._lock:
             test, self.current = self.current, ""
         message: Message = {"test": test, "outcome": outcome, "seconds": time.monotonic() - self.started}
@@ -88,7 +73,7 @@ class Reporter:
     def watch(self) -> None:
         """From a thread: when a test takes too long, say where it is and end the process."""
         main = threading.main_thread().ident
-        early: Dict[str, List[int]] = {}
+        early: dict[str, list[int]] = {}
         halfway = ""
         while True:
             time.sleep(0.05)
@@ -103,7 +88,7 @@ class Reporter:
                 if self.current and taken > self.job.each:
                     self._give_up(sys._current_frames().get(main or 0), early)
 
-    def _give_up(self, frame: Any, early: Dict[str, List[int]]) -> None:
+    def _give_up(self, frame: Any, early: dict[str, list[int]]) -> None:
         root = os.path.join(os.path.realpath(self.job.root), "")
         frames = []
         while frame is not None:
@@ -168,8 +153,8 @@ def run(job: Job, send: Send, runner: str) -> None:
 def _look_only_in(job: Job) -> None:
     """Let imports, here and in subprocesses, find the job's copy of the tree and no other."""
 
-    def moved(entries: List[str]) -> List[str]:
-        inside = os.path.join(job.origin, "")
+    def moved(entries: list[str]) -> list[str]:
+        inside = os.path.join(job.origin or job.root, "")
         places = [job.root + "/" + e[len(inside) :] if (e + "/").startswith(inside) else e for e in entries]
         return [job.root] + [place for place in places if place]
 
@@ -189,11 +174,12 @@ class Plugin:
         self.job = job
         self.reporter = reporter
         self.outcome = ""
-        self.facts: Optional[Message] = None
-        self.wanted: Optional[Set[str]] = None if job.wanted is None else set(job.wanted)
+        self.facts: Message | None = None
+        self.wanted: set[str] | None = None if job.wanted is None else set(job.wanted)
 
-    def pytest_collection_modifyitems(self, session: Any, config: Any, items: List[Any]) -> None:
-        keep, drop = [], []
+    def pytest_collection_modifyitems(self, session: Any, config: Any, items: list[Any]) -> None:
+        keep: list[Any] = []
+        drop: list[Any] = []
         for item in items:
             test = item.nodeid
             chosen = test not in self.job.unwanted and (
@@ -242,23 +228,27 @@ class Plugin:
                 self.reporter.send(dict(self.facts, collect_error=report.nodeid))
 
 
+def _tell_nobody(message: Message) -> None:
+    """Where the messages go of a run that nobody waits for."""
+
+
 def warm_up(folder: str) -> None:
     """Run one trivial test here, so that every fork finds pytest's plugins and caches ready."""
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "test_acr_warm_up.py"), "w") as target:
         target.write("class TestWarmUp:\n    def test_nothing(self):\n        assert True\n")
     job = Job(folder, None, ["-c", os.devnull, "-o", "addopts=", "--import-mode=importlib", folder])
-    reporter = Reporter(job, lambda message: None)
+    reporter = Reporter(job, _tell_nobody)
     _run_pytest(job, reporter)
     gc.collect()
     gc.freeze()
 
 
-def prepare(job: Job) -> Optional[Job]:
+def prepare(job: Job) -> Job | None:
     """Read pytest's configuration here, once for all forks to come; None where a fork must do that itself.
 
-    Not possible where the configuration imports modules of the tree (a conftest.py does that easily): a fork would
-    then find them as they were. That is found out in a child first.
+    Not possible where the configuration imports modules of the tree (a conftest.py does that easily): a fork
+    would then find them as they were. That is found out in a child first.
     """
     child = spawn(lambda send: send({"usable": _prepare(job)}), job.root, 20.0, 0)
     if {"usable": True} in finish(child):
@@ -271,7 +261,7 @@ def _prepare(job: Job) -> bool:
     from _pytest.config import _prepareconfig
 
     _look_only_in(job)
-    job.plugin = Plugin(job, Reporter(job, lambda message: None))
+    job.plugin = Plugin(job, Reporter(job, _tell_nobody))
     job.config = _prepareconfig(_pytest_arguments(job), [job.plugin])
     inside = os.path.join(os.path.realpath(job.root), "")
     files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
@@ -281,7 +271,7 @@ def _prepare(job: Job) -> bool:
     )
 
 
-def _pytest_arguments(job: Job) -> List[str]:
+def _pytest_arguments(job: Job) -> list[str]:
     arguments = ["--rootdir=%s" % job.root, "-s", "-q", "--tb=no", "--no-header"]
     for plugin in ("cacheprovider", "randomly", "faulthandler"):
         arguments += ["-p", "no:%s" % plugin]
@@ -321,7 +311,7 @@ class Result(unittest.TestResult):
         self.job = job
         self.reporter = reporter
         self.outcome = "passed"
-        self.facts: Optional[Message] = None
+        self.facts: Message | None = None
         self.failfast = job.stop
 
     def startTest(self, test: unittest.TestCase) -> None:
@@ -361,15 +351,16 @@ class Result(unittest.TestResult):
 
 
 def _run_unittest(job: Job, reporter: Reporter) -> None:
-    start = os.path.join(job.root, job.discover.get("start", "."))
-    top = job.discover.get("top")
+    discover = job.discover or {}
+    start = os.path.join(job.root, discover.get("start", "."))
+    top = discover.get("top")
     sys.path.insert(0, os.path.join(job.root, top) if top else start)
     loader = unittest.TestLoader()
     if job.tracer is not None:
         job.tracer.start()
     if job.wanted is None:
         suite = loader.discover(
-            start, job.discover.get("pattern", "test*.py"), os.path.join(job.root, top) if top else None
+            start, discover.get("pattern", "test*.py"), os.path.join(job.root, top) if top else None
         )
     else:
         suite = loader.loadTestsFromNames([test for test in job.wanted if not test.startswith("unittest.")])
@@ -383,8 +374,8 @@ def _run_unittest(job: Job, reporter: Reporter) -> None:
     reporter.send({"exit": 0 if result.wasSuccessful() else 1})
 
 
-def _flat(suite: Any) -> List[unittest.TestCase]:
-    tests: List[unittest.TestCase] = []
+def _flat(suite: Any) -> list[unittest.TestCase]:
+    tests: list[unittest.TestCase] = []
     for entry in suite:
         tests.extend(_flat(entry) if isinstance(entry, unittest.TestSuite) else [entry])
     return tests

@@ -8,12 +8,12 @@ import mmap
 import os
 import struct
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any
 
-from .children import Child, Message, finish, reap_strays, spawn  # noqa: TID252 - see the package's docstring
-from .runners import Job, prepare, run, warm_up  # noqa: TID252
-from .slots import Slot  # noqa: TID252
-from .survey import preload  # noqa: TID252
+from .children import Child, Message, adopt_orphans, finish, reap_strays, spawn
+from .runners import Job, prepare, run, warm_up
+from .slots import Slot
+from .survey import preload
 
 FEW_TARGETS = 8  # so many are all run, to see partial progress; of more, the first failure ends the run
 NUMBER = struct.Struct("=i")
@@ -21,7 +21,7 @@ STATE = struct.Struct("=dq")
 
 
 class Shared:
-    """What the workers have in common: the queue of candidates, the deadline, and how many may still begin."""
+    """What the workers share: the queue of candidates, the deadline, and how many may still begin."""
 
     def __init__(self, count: int, deadline: float) -> None:
         self._state = mmap.mmap(-1, STATE.size)
@@ -45,7 +45,7 @@ class Shared:
     def close(self) -> None:
         os.close(self._write_end)
 
-    def take(self) -> Optional[int]:
+    def take(self) -> int | None:
         """The number of the next candidate; None when it is over. A read of four bytes is one piece."""
         deadline, left = STATE.unpack(self._state[:])
         if time.monotonic() >= deadline or left == 0:
@@ -65,14 +65,14 @@ class Shared:
 class Worker:
     """One slot and what is tried in it."""
 
-    def __init__(self, request: Dict[str, Any], folder: str, shared: Shared, out: int) -> None:
+    def __init__(self, request: dict[str, Any], folder: str, shared: Shared, out: int) -> None:
         self.request = request
         self.folder = folder
         self.slot = Slot(folder)
         self.shared = shared
         self.out = out
-        self.targets: List[str] = request["targets"]
-        self.must_pass: List[str] = request["must_pass"]
+        self.targets: list[str] = request["targets"]
+        self.must_pass: list[str] = request["must_pass"]
 
     def run(self) -> None:
         job = self._job(self.targets, stop=len(self.targets) > FEW_TARGETS)
@@ -86,7 +86,7 @@ class Worker:
         finally:
             self.slot.restore()
 
-    def _try(self, candidate: Dict[str, Any], job: Job) -> Message:
+    def _try(self, candidate: dict[str, Any], job: Job) -> Message:
         self.slot.write(candidate["edits"])
         child = self._child(job, float(self.request["timeout"]))
         passed = [test for test in self.targets if _holds(test, child.messages)]
@@ -99,23 +99,22 @@ class Worker:
                 self.shared.succeeded(self.request["after_seconds"], self.request["after_candidates"])
         return result
 
-    def _broken(self) -> List[str]:
+    def _broken(self) -> list[str]:
         if not self.must_pass:
             return []
         child = self._child(self._job(self.must_pass, stop=True), float(self.request["full_timeout"]))
         return [test for test in self.must_pass if not _holds(test, child.messages)]
 
-    def _job(self, wanted: List[str], stop: bool) -> Job:
-        job = Job(
+    def _job(self, wanted: list[str], stop: bool) -> Job:
+        return Job(
             self.folder,
             wanted,
             self.request["arguments"],
             stop=stop,
             origin=os.path.realpath(self.request["workdir"]),
             discover=self.request.get("discover"),
+            quick_end=True,
         )
-        job.quick_end = True
-        return job
 
     def _child(self, job: Job, seconds: float) -> Child:
         runner = self.request["runner"]
@@ -128,7 +127,7 @@ class Worker:
         os.write(self.out, json.dumps(message).encode() + b"\n")
 
 
-def search(request: Dict[str, Any], results: str) -> None:
+def search(request: dict[str, Any], results: str) -> None:
     """One round over the request's candidates, in order; ends early a while after the first success."""
     deadline = time.monotonic() + float(request["limit"])
     preload(request["modules"])
@@ -138,9 +137,7 @@ def search(request: Dict[str, Any], results: str) -> None:
     out = os.open(results, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     shared = Shared(len(request["candidates"]), deadline)
     workers = [_fork_worker(request, folder, shared, out) for folder in request["folders"]]
-    while workers:
-        if shared.refill():
-            break
+    while not shared.refill() and time.monotonic() < deadline:
         time.sleep(0.05)
     shared.close()
     for pid in workers:
@@ -149,13 +146,11 @@ def search(request: Dict[str, Any], results: str) -> None:
     os.write(out, b'{"end": true}\n')
 
 
-def _fork_worker(request: Dict[str, Any], folder: str, shared: Shared, out: int) -> int:
+def _fork_worker(request: dict[str, Any], folder: str, shared: Shared, out: int) -> int:
     pid = os.fork()
     if pid:
         return pid
     try:
-        from .children import adopt_orphans  # noqa: TID252
-
         shared.close()
         adopt_orphans()
         os.chdir(folder)
@@ -164,7 +159,7 @@ def _fork_worker(request: Dict[str, Any], folder: str, shared: Shared, out: int)
         os._exit(0)
 
 
-def _holds(test: str, messages: List[Message]) -> bool:
+def _holds(test: str, messages: list[Message]) -> bool:
     """Whether a test passes; a file that could not be collected passes when all of its tests do."""
     if any(m.get("test") == test and m["outcome"] == "passed" for m in messages):
         return True

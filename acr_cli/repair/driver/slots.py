@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Dict, List, Tuple
 
 COPY_BYTES = 300 << 20  # a larger tree is not copied: its candidates run one after the other
 COPY_FILES = 30_000
@@ -16,11 +15,11 @@ class Slot:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._saved: Dict[str, Tuple[bytes, int, int]] = {}
+        self._saved: dict[str, tuple[bytes, int, int]] = {}
         self._clock = LONG_AGO
 
-    def write(self, edits: List[Dict[str, object]]) -> None:
-        """Apply edits (path, start, end in bytes, text in Latin-1), those of one file from its end to its start."""
+    def write(self, edits: list[dict[str, object]]) -> None:
+        """Apply edits (path, start, end in bytes, text in Latin-1), each file's from its end to its start."""
         self.restore()
         for edit in sorted(edits, key=lambda e: -int(str(e["start"]))):
             path = os.path.join(self.folder, str(edit["path"]))
@@ -45,7 +44,7 @@ class Slot:
         self._saved.clear()
 
 
-def copies(workdir: str, scratch: str, wanted: int) -> List[str]:
+def copies(workdir: str, scratch: str, wanted: int) -> list[str]:
     """Up to `wanted` folders to run in: the session's own and copies of it (made once)."""
     folders = [workdir]
     if _too_large(workdir):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import time
-from typing import Any, Dict, FrozenSet, List, Optional
+from typing import Any
 
-from .children import Child, Message, finish, reap_strays, spawn  # noqa: TID252 - see the package's docstring
-from .runners import Job, has_pytest, run  # noqa: TID252
-from .slots import copies  # noqa: TID252
+from .children import Child, Message, finish, reap_strays, spawn
+from .runners import Job, has_pytest, run
+from .slots import copies
+from .trace import Tracer
 
 MAX_HANGS = 3  # tests of one pass that may hang before the pass is given up
 
@@ -17,20 +19,20 @@ MAX_HANGS = 3  # tests of one pass that may hang before the pass is given up
 class Survey:
     """One survey of a session's folder; `report` is what the host reads."""
 
-    def __init__(self, request: Dict[str, Any]) -> None:
+    def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
         self.workdir = os.path.realpath(request["workdir"])
         self.runner = request.get("runner") or ("pytest" if has_pytest() else "unittest")
         self.deadline = time.monotonic() + float(request["limit"])
         self.each = float(request["each"])
-        self.skip: FrozenSet[str] = frozenset(request.get("tests", ()))
-        self.imported: Dict[str, List[int]] = {}
-        self.types: Dict[str, Dict[str, List[str]]] = {}
-        self.modules: Dict[str, str] = {}
-        self.errors: List[Message] = []
+        self.skip: frozenset[str] = frozenset(request.get("tests", ()))
+        self.imported: dict[str, list[int]] = {}
+        self.types: dict[str, dict[str, list[str]]] = {}
+        self.modules: dict[str, str] = {}
+        self.errors: list[Message] = []
         self.peak = 0
 
-    def report(self) -> Dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         folders = copies(self.workdir, self.request["scratch"], int(self.request["workers"]))
         collected = self._collect(folders[-1])
         if len(folders) > 1 and self._leaks(folders[-1]):
@@ -64,7 +66,7 @@ class Survey:
             "peak": self.peak,
         }
 
-    def _job(self, root: str, wanted: Optional[List[str]], **more: Any) -> Job:
+    def _job(self, root: str, wanted: list[str] | None, **more: Any) -> Job:
         arguments = list(self.request.get("arguments", ()))
         if wanted is None:
             arguments += self.request.get("paths", ())
@@ -91,26 +93,26 @@ class Survey:
         reap_strays([])
         return child
 
-    def _collect(self, folder: str) -> List[str]:
+    def _collect(self, folder: str) -> list[str]:
         arguments = list(self.request.get("arguments", ())) + list(self.request.get("paths", ()))
         if self.runner == "pytest":
-            job = self._job(folder, None, trace=self.skip, arguments=[*arguments, "--collect-only"])
-        else:
-            job = self._job(folder, [], trace=self.skip)
-            job.wanted, job.collect_only = None, True
+            arguments.append("--collect-only")
+        job = self._job(
+            folder, None, tracer=Tracer(folder, self.skip), arguments=arguments, collect_only=True
+        )
         child = self._run(job, self.deadline)
-        found: List[str] = []
+        found: list[str] = []
         for message in child.messages:
             found += message.get("collected", ())
-        if self.runner == "pytest" and not found and self._exit(child) == 4:
+        given = self.request.setdefault("arguments", [])
+        if self.runner == "pytest" and not found and self._exit(child) == 4 and "addopts=" not in given:
             # Options in the repository's configuration that do not go with ours.
-            if "addopts=" not in self.request.setdefault("arguments", []):
-                self.request["arguments"] += ["-o", "addopts="]
-                return self._collect(folder)
+            given += ["-o", "addopts="]
+            return self._collect(folder)
         return found
 
     @staticmethod
-    def _exit(child: Child) -> Optional[int]:
+    def _exit(child: Child) -> int | None:
         return next((message["exit"] for message in child.messages if "exit" in message), None)
 
     def _leaks(self, folder: str) -> bool:
@@ -119,7 +121,7 @@ class Survey:
         files = [os.path.realpath(path) for path in self.modules.values() if path]
         return any(path.startswith(inside) and not path.startswith(copy) for path in files)
 
-    def _outside(self) -> List[str]:
+    def _outside(self) -> list[str]:
         """Modules that the tests import from elsewhere than the tree, in the order of their import."""
         places = [os.path.join(os.path.realpath(p), "") for p in (self.workdir, self.request["scratch"])]
         return [
@@ -128,11 +130,9 @@ class Survey:
             if name != "__main__" and not os.path.realpath(path or "/").startswith(tuple(places))
         ]
 
-    def _traced(
-        self, wanted: Optional[List[str]], unwanted: FrozenSet[str], until: float
-    ) -> Dict[str, Message]:
+    def _traced(self, wanted: list[str] | None, unwanted: frozenset[str], until: float) -> dict[str, Message]:
         """Results with lines by test id; a test that hangs is noted, and the rest goes on without it."""
-        results: Dict[str, Message] = {}
+        results: dict[str, Message] = {}
         first = frozenset(test.split("::")[0] for test in unwanted)
         for _ in range(MAX_HANGS):
             left = None if wanted is None else [test for test in wanted if test not in results]
@@ -142,7 +142,7 @@ class Survey:
                 self.workdir,
                 left,
                 unwanted=unwanted | set(results),
-                trace=self.skip,
+                tracer=Tracer(self.workdir, self.skip),
                 each=self.each,
                 first=first,
             )
@@ -158,7 +158,7 @@ class Survey:
                 break
         return results
 
-    def _plain(self, folders: List[str], wanted: List[str]) -> float:
+    def _plain(self, folders: list[str], wanted: list[str]) -> float:
         """Seconds that the targets take untraced; leaves compiled modules behind in every folder."""
         seconds = 0.0
         for folder in folders if wanted else ():
@@ -169,12 +169,12 @@ class Survey:
         return seconds
 
 
-def match(wanted: List[str], collected: List[str], errors: List[Message]) -> Dict[str, str]:
-    """Our id for each id that the host knows: equal, else equal but for separators, else a common end; "" if none."""
+def match(wanted: list[str], collected: list[str], errors: list[Message]) -> dict[str, str]:
+    """Our id for each of the host's: equal, else equal but for separators, else a common end; "" if none."""
     own = {test: test for test in collected}
     own.update({error["collect_error"]: error["collect_error"] for error in errors})
     loose = {_loose(test): test for test in own}
-    found: Dict[str, str] = {}
+    found: dict[str, str] = {}
     for test in wanted:
         key = _loose(test)
         ends = [loose[k] for k in loose if k.endswith("." + key) or key.endswith("." + k)]
@@ -187,10 +187,10 @@ def _loose(test: str) -> str:
     return head.replace(".py::", ".").replace("::", ".").replace("/", ".") + bracket + rest
 
 
-def preload(modules: List[str]) -> None:
+def preload(modules: list[str]) -> None:
     """Import here, once, what the tests import from outside the tree, so that every child has it already."""
     for name in modules:
-        try:
+        with contextlib.suppress(
+            BaseException
+        ):  # foreign code; the child imports what cannot be imported here
             importlib.import_module(name)
-        except BaseException:  # noqa: BLE001, S112 - foreign code; what cannot be imported is imported by the child
-            continue

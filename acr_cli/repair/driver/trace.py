@@ -33,10 +33,10 @@ class Tracer:
 
     def stop(self) -> None:
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
     def take(self, whole: bool = False) -> dict[str, list[int]]:
-        """The lines since the last call, sorted; starts anew. `whole`: with those of earlier calls up to a whole one."""
+        """The lines since the last call, sorted; `whole`: since the last whole call."""
         taken, self.lines = self.lines, {}
         if whole:
             for path, lines in self._before.items():
@@ -62,7 +62,7 @@ class Tracer:
         if not path:
             return None
 
-        def local(frame: Any, event: str, arg: Any) -> Any:
+        def local(frame: Any, event: str, arg: Any) -> Any:  # noqa: ARG001 - the interpreter's interface
             if event == "line":
                 self.lines.setdefault(path, set()).add(frame.f_lineno)
             elif event == "return":

@@ -1,5 +1,6 @@
-"""Calls: arguments exchanged, dropped, added; a call wrapped around an expression or taken off; reversal; copies."""
+"""Calls: arguments exchanged, dropped, added; a call put around an expression or taken off; order; copies."""
 
+# ruff: noqa: ARG001 - every mutator has the same signature, whether it needs the hints or not
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -54,31 +55,24 @@ def _exchanged(source: Source, node: Node, weight: float) -> Iterator[Proposal]:
 
 def _filled(source: Source, node: Node, texts: list[str]) -> Iterator[Proposal]:
     """A further argument: a variable that is named like a parameter, or a usual value for it."""
-    assert node.parent is not None
-    callee = node.parent.child_by_field_name("function")
+    callee = node.parent.child_by_field_name("function") if node.parent is not None else None
     name = source.of(callee).rpartition(".")[2] if callee is not None else ""
     visible = source.variables_at(node)
     for function in source.functions:
         constructed = function.name == "__init__" and _class_name(source, function.node) == name
         if (function.name != name and not constructed) or len(texts) >= len(function.parameters):
             continue
-        left = [p for p in function.parameters if not any(text.startswith(f"{p}=") for text in texts)]
-        for parameter in left[len([text for text in texts if "=" not in text]) :][:3]:
+        named = [text.partition("=")[0] for text in texts if "=" in text]
+        positional = len(texts) - len(named)
+        left = [p for p in function.parameters[positional:] if p not in named][:3]
+        for place, parameter in enumerate(left):
+            prefix = "" if place == 0 and not named else f"{parameter}="
             for value in visible[:10]:
-                same = value == parameter
-                plain = ", ".join(
-                    [*texts, value if parameter == left[len(texts)] else f"{parameter}={value}"]
-                )
-                yield (
-                    replace(node, f"({plain})", 0.9 if same else 0.2)
-                    if len(texts) < len(left)
-                    else replace(
-                        node, f"({', '.join([*texts, f'{parameter}={value}'])})", 0.9 if same else 0.2
-                    )
-                )
-            receiver = f"{source.table.receiver}.{parameter}"
+                made = ", ".join([*texts, prefix + value])
+                yield replace(node, f"({made})", 0.9 if value == parameter else 0.2)
             if parameter in source.members.get(source.table.receiver, ()):
-                yield replace(node, f"({', '.join([*texts, f'{parameter}={receiver}'])})", 0.7)
+                made = ", ".join([*texts, f"{prefix}{source.table.receiver}.{parameter}"])
+                yield replace(node, f"({made})", 0.7)
             for value in ("True", "False", "None", "0", "1"):
                 yield replace(node, f"({', '.join([*texts, f'{parameter}={value}'])})", 0.15)
     if name == "get" and len(texts) == 1:
@@ -161,13 +155,13 @@ def wrap(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     plain = node.type in t.identifiers | t.calls | t.attributes | t.subscripts | t.strings | t.parenthesised
     kind = source.type_of(node)
     for template, likely in t.wrappers.get(kind, t.wrappers[""]):
-        outer = template.startswith("{x}") or template[0] in "-~*" or template.startswith(("not", "await"))
+        outer = template.startswith(("{x}", "-", "~", "*", "not", "await"))
         inner = f"({text})" if outer and not plain else text
         yield replace(node, template.format(x=inner), weight * likely)
     for function in source.functions:
         if len(function.parameters) >= 1 and function.required <= 1 and function.name:
             callee = f"{t.receiver}.{function.name}" if function.method else function.name
-            if function.method and t.receiver not in source.types_at(node) or not function.answers:
+            if (function.method and t.receiver not in source.types_at(node)) or not function.answers:
                 continue
             around = source.function_of(node)
             recursive = around is not None and around.start_byte == function.node.start_byte

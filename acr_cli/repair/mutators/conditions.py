@@ -1,5 +1,6 @@
 """Conditions: strengthened, weakened, tested for None; missing guards."""
 
+# ruff: noqa: ARG001 - every mutator has the same signature, whether it needs the hints or not
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from tree_sitter import Node
 
 from acr_cli.repair.hints import Hints
 from acr_cli.repair.mutation import Proposal, replace
-from acr_cli.repair.source import Source, walk
+from acr_cli.repair.source import Source, Types, walk
 
 
 def condition(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
@@ -57,38 +58,45 @@ def _tests(source: Source, node: Node) -> Iterator[tuple[str, float]]:
         if other.id != node.id and _names(source, other) <= visible:
             near = source.function_of(other) == source.function_of(node)
             yield source.of(other), 0.8 if near else 0.35
+    mentioned = _readable(source, node)
     types = source.types_at(node)
-    mentioned = [n for n in _readable(source, node)]
     for name in mentioned[:5]:
-        kinds = types.get(name, frozenset())
-        if not kinds or "NoneType" in kinds:
-            yield t.is_not_none.format(x=name), 0.7
-        if not kinds or kinds & {"list", "dict", "str", "set", "tuple", "NoneType"}:
-            yield name, 0.7
-        if not kinds or kinds & {"int", "float"}:
-            yield from (
-                (f"{name} > 0", 0.5),
-                (f"{name} >= 0", 0.4),
-                (f"{name} != 0", 0.3),
-                (f"{name} > 1", 0.15),
-            )
-        if kinds & {"list", "str", "tuple"}:
-            yield f"len({name}) > 1", 0.3
-    numbers = [n for n in mentioned if types.get(n, frozenset()) & {"int", "float"}]
+        yield from _tests_of(source, name, types.get(name, frozenset()))
+    yield from _tests_of_two(mentioned, types)
+
+
+def _tests_of(source: Source, name: str, kinds: frozenset[str]) -> Iterator[tuple[str, float]]:
+    """Usual tests of one variable whose values had these types."""
+    t = source.table
+    if not kinds or "NoneType" in kinds:
+        yield t.is_not_none.format(x=name), 0.7
+    if not kinds or kinds & {"list", "dict", "str", "set", "tuple", "NoneType"}:
+        yield name, 0.7
+    if not kinds or kinds & {"int", "float"}:
+        yield from ((f"{name} > 0", 0.5), (f"{name} >= 0", 0.4), (f"{name} != 0", 0.3), (f"{name} > 1", 0.15))
+    if kinds & {"list", "str", "tuple"}:
+        yield f"len({name}) > 1", 0.3
+
+
+def _tests_of_two(names: list[str], types: Types) -> Iterator[tuple[str, float]]:
+    """Usual tests of two variables: an index within bounds, two numbers compared, membership."""
+    numbers = _of_types(names, types, {"int", "float"})
     for index in numbers[:3]:
-        for holder in [n for n in mentioned if types.get(n, frozenset()) & {"list", "str", "tuple"}][:2]:
+        for holder in _of_types(names, types, {"list", "str", "tuple"})[:2]:
             yield f"{index} < len({holder})", 0.8
-    for one in numbers[:3]:
-        for other_name in numbers[:4]:
-            if one != other_name:
-                yield f"{one} != {other_name}", 0.25
-                yield f"{one} < {other_name}", 0.25
-    held = [n for n in mentioned if types.get(n, frozenset()) & {"dict", "set", "list"}]
-    for holder in held[:2]:
-        for name in mentioned[:4]:
+        for other in numbers[:4]:
+            if index != other:
+                yield f"{index} != {other}", 0.25
+                yield f"{index} < {other}", 0.25
+    for holder in _of_types(names, types, {"dict", "set", "list"})[:2]:
+        for name in names[:4]:
             if name != holder:
                 yield f"{name} in {holder}", 0.25
                 yield f"{name} not in {holder}", 0.35
+
+
+def _of_types(names: list[str], types: Types, wanted: set[str]) -> list[str]:
+    return [name for name in names if types.get(name, frozenset()) & wanted]
 
 
 def _names(source: Source, node: Node) -> set[str]:
@@ -96,9 +104,9 @@ def _names(source: Source, node: Node) -> set[str]:
     for part in walk(node):
         if part.type in source.table.identifiers:
             parent = part.parent
-            if parent is not None and parent.type in source.table.attributes:
-                if parent.child_by_field_name("attribute") == part:
-                    continue
+            member = parent is not None and parent.type in source.table.attributes
+            if member and parent is not None and parent.child_by_field_name("attribute") == part:
+                continue
             found.add(source.of(part))
     return found
 
@@ -121,7 +129,7 @@ def _readable(source: Source, node: Node) -> list[str]:
 
 
 def none_test(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """Truth for `is not None` and back; `x or y` for `x if x is not None else y`; defaults for what may be absent."""
+    """Truth for `is not None` and back; `x or y` for `x if x is not None else y`."""
     t = source.table
     parent = node.parent
     if parent is None:
@@ -176,7 +184,7 @@ def fallback(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
 
 
 def guard(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """An early way out before a statement: when a variable is None, empty, zero or negative, or as elsewhere."""
+    """An early way out before a statement: a variable is None, empty, zero or negative, or as elsewhere."""
     t = source.table
     if node.type not in t.statements or node.parent is None or node.parent.type not in t.blocks:
         return
@@ -215,40 +223,23 @@ def _is_docstring(source: Source, node: Node) -> bool:
 
 
 def _guard_tests(source: Source, node: Node, hints: Hints) -> Iterator[tuple[str, float]]:
+    """Conditions under which a statement may have to be skipped: (text, weight)."""
     t = source.table
     types = source.types_at(node)
-    for name in _readable(source, node)[:6]:
-        kinds = types.get(name, frozenset())
-        if "NoneType" in kinds or not kinds:
-            yield t.is_none.format(x=name), 0.9
-        if kinds & {"list", "dict", "str", "set", "tuple", "NoneType", "deque"} or not kinds:
-            yield t.negated.format(x=name), 0.75
-        if kinds & {"int", "float"} or not kinds:
-            yield f"{name} == 0", 0.7
-            yield f"{name} < 0", 0.8
-            yield f"{name} <= 0", 0.8
-            yield f"{name} == 1", 0.3
-            yield f"{name} < 1", 0.2
-            yield f"{name} <= 1", 0.3
-        if kinds & {"list", "str", "tuple"}:
-            yield f"len({name}) == 1", 0.25
-            yield f"len({name}) < 2", 0.25
-        if kinds & {"str"}:
-            yield f"not {name}.strip()", 0.4
+    names = _readable(source, node)[:6]
+    for name in names:
+        yield from _edge_cases(source, name, types.get(name, frozenset()))
         if name.count(".") == 0 and hints.not_raised & {"TypeError"}:
             yield f"not isinstance({name}, int)", 0.4
             yield f"not isinstance({name}, str)", 0.4
-    names = _readable(source, node)[:6]
-    numbers = [n for n in names if types.get(n, frozenset()) & {"int", "float"}]
-    for one in numbers[:4]:
-        for other in numbers[:4]:
+    numbers = _of_types(names, types, {"int", "float"})[:4]
+    for one in numbers:
+        for other in numbers:
             if one != other:
                 yield f"{one} > {other}", 0.35
                 yield f"{one} == {other}", 0.25
                 yield f"{one} >= {other}", 0.2
-    for holder in [n for n in names if types.get(n, frozenset()) & {"dict", "set", "list", "defaultdict"}][
-        :3
-    ]:
+    for holder in _of_types(names, types, {"dict", "set", "list", "defaultdict"})[:3]:
         for name in names[:4]:
             if name != holder:
                 yield f"{name} in {holder}", 0.45
@@ -261,36 +252,56 @@ def _guard_tests(source: Source, node: Node, hints: Hints) -> Iterator[tuple[str
     yield from _absent_parts(source, node)
 
 
+def _edge_cases(source: Source, name: str, kinds: frozenset[str]) -> Iterator[tuple[str, float]]:
+    """The edge cases of one variable whose values had these types."""
+    t = source.table
+    if "NoneType" in kinds or not kinds:
+        yield t.is_none.format(x=name), 0.9
+    if kinds & {"list", "dict", "str", "set", "tuple", "NoneType", "deque"} or not kinds:
+        yield t.negated.format(x=name), 0.75
+    if kinds & {"int", "float"} or not kinds:
+        likely = {"== 0": 0.7, "< 0": 0.8, "<= 0": 0.8, "== 1": 0.3, "< 1": 0.2, "<= 1": 0.3}
+        yield from ((f"{name} {test}", weight) for test, weight in likely.items())
+    if kinds & {"list", "str", "tuple"}:
+        yield f"len({name}) == 1", 0.25
+        yield f"len({name}) < 2", 0.25
+    if kinds & {"str"}:
+        yield f"not {name}.strip()", 0.4
+
+
 def _absent_parts(source: Source, node: Node) -> Iterator[tuple[str, float]]:
-    """That what a call looks for, or an index names, is not there: `"=" not in part` before `part.split("=")`."""
+    """That what a call or an index looks for is not there: `"=" not in part` before `part.split("=")`."""
     t = source.table
     for part in walk(node):
         if part.type in t.calls:
             callee, given = part.child_by_field_name("function"), part.child_by_field_name("arguments")
             owner = callee.child_by_field_name("object") if callee is not None else None
-            if owner is not None and given is not None and given.named_children:
-                first = given.named_children[0]
-                if first.type in t.strings | t.identifiers:
-                    yield f"{source.of(first)} not in {source.of(owner)}", 1.0
+            first = given.named_children[0] if given is not None and given.named_children else None
+            if owner is not None and first is not None and first.type in t.strings | t.identifiers:
+                yield f"{source.of(first)} not in {source.of(owner)}", 1.0
         elif part.type in t.subscripts:
-            owner = part.child_by_field_name("value")
-            keys = part.children_by_field_name("subscript")
-            if owner is None or len(keys) != 1 or keys[0].type in t.slices:
-                continue
-            key, holder = source.of(keys[0]), source.of(owner)
-            if keys[0].type not in t.integers:
-                yield f"{key} not in {holder}", 0.6
-                yield f"{key} >= len({holder})", 0.5
-                yield f"{key} < 0", 0.2
-            else:
-                yield f"len({holder}) <= {key}", 0.4
-                yield f"not {holder}", 0.8
+            yield from _absent_index(source, part)
         elif part.type in t.binary:
             operator, right = part.child_by_field_name("operator"), part.child_by_field_name("right")
-            if operator is not None and right is not None and source.of(operator) in ("/", "//", "%"):
-                if right.type not in t.integers | t.floats | t.strings:
-                    yield f"{source.of(right)} == 0", 0.9
-                    yield f"not {source.of(right)}", 0.6
+            divides = operator is not None and source.of(operator) in ("/", "//", "%")
+            if divides and right is not None and right.type not in t.integers | t.floats | t.strings:
+                yield f"{source.of(right)} == 0", 0.9
+                yield f"not {source.of(right)}", 0.6
+
+
+def _absent_index(source: Source, part: Node) -> Iterator[tuple[str, float]]:
+    t = source.table
+    owner, keys = part.child_by_field_name("value"), part.children_by_field_name("subscript")
+    if owner is None or len(keys) != 1 or keys[0].type in t.slices:
+        return
+    key, holder = source.of(keys[0]), source.of(owner)
+    if keys[0].type not in t.integers:
+        yield f"{key} not in {holder}", 0.6
+        yield f"{key} >= len({holder})", 0.5
+        yield f"{key} < 0", 0.2
+    else:
+        yield f"len({holder}) <= {key}", 0.4
+        yield f"not {holder}", 0.8
 
 
 def _actions(source: Source, node: Node, function: Node, hints: Hints) -> Iterator[tuple[str, float]]:

@@ -1,5 +1,6 @@
-"""Definitions and exceptions: default values, decorators, base initialisers, handlers, raised types, late binding."""
+"""Definitions and exceptions: defaults, decorators, base initialisers, handlers, raised types."""
 
+# ruff: noqa: ARG001 - every mutator has the same signature, whether it needs the hints or not
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -48,7 +49,9 @@ def default(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         last = node.named_children[-1]
         if last.type in t.identifiers and source.of(last) not in (t.receiver, "cls"):
             for other in ("None", "0", "True", "False", "[]", '""'):
-                yield replace(last, f"{source.of(last)}={other}", 0.6 if source.of(last) in hints.names else 0.2)
+                yield replace(
+                    last, f"{source.of(last)}={other}", 0.6 if source.of(last) in hints.names else 0.2
+                )
 
 
 def decorator(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
@@ -161,38 +164,36 @@ def exception(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     """Another exception type caught or raised: the one that came, the one that was waited for, usual ones."""
     t = source.table
     if node.type in t.handlers:
-        value = node.child_by_field_name("value")
-        caught = (
-            next((c for c in node.named_children if c.type not in t.blocks), None) if value is None else value
-        )
-        came = sorted((hints.exceptions | hints.not_raised) - {"Exception"})
-        if caught is None:
-            return
-        if caught.type == "as_pattern" and caught.named_children:
-            caught = caught.named_children[0]
-        old = source.of(caught)
-        inside = old[1:-1] if caught.type == "tuple" else old
-        for other in came:
-            if other not in old:
-                yield replace(caught, other, 1.0)
-                yield replace(caught, f"({inside}, {other})", 1.0)
-        for other in t.exception_types:
-            if other != old:
-                yield replace(caught, other, 0.25)
-                if other not in old and other != "Exception":
-                    yield replace(caught, f"({inside}, {other})", 0.15)
+        yield from _caught(source, node, hints)
     elif node.type in t.raises and node.named_children:
         raised = node.named_children[0]
         callee = raised.child_by_field_name("function") if raised.type in t.calls else raised
         if callee is None or callee.type not in t.identifiers:
             return
         own = [name for name in source.callables if name.endswith(("Error", "Exception"))]
-        for other in (*sorted(hints.not_raised), *own):
-            if other != source.of(callee):
-                yield replace(callee, other, 1.0)
-        for other in t.exception_types[:14]:
-            if other != source.of(callee):
-                yield replace(callee, other, 0.25)
+        likely = dict.fromkeys(t.exception_types[:14], 0.25)
+        likely.update(dict.fromkeys((*sorted(hints.not_raised), *own), 1.0))
+        yield from (replace(callee, other, weight) for other, weight in likely.items())
+
+
+def _caught(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    t = source.table
+    caught = node.child_by_field_name("value")
+    caught = caught or next((child for child in node.named_children if child.type not in t.blocks), None)
+    if caught is None:
+        return
+    if caught.type == "as_pattern" and caught.named_children:
+        caught = caught.named_children[0]
+    old = source.of(caught)
+    inside = old[1:-1] if caught.type == "tuple" else old
+    for other in sorted((hints.exceptions | hints.not_raised) - {"Exception"}):
+        if other not in old:
+            yield replace(caught, other, 1.0)
+            yield replace(caught, f"({inside}, {other})", 1.0)
+    for other in t.exception_types:
+        yield replace(caught, other, 0.25)
+        if other not in old and other != "Exception":
+            yield replace(caught, f"({inside}, {other})", 0.15)
 
 
 def raising(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
@@ -222,9 +223,9 @@ def shared_attribute(source: Source, node: Node, hints: Hints) -> Iterator[Propo
     initialiser = None
     for child in body.named_children:
         if child.type in t.expression_statements and child.named_children:
-            made = child.named_children[0]
-            right = made.child_by_field_name("right")
-            left = made.child_by_field_name("left")
+            bound = child.named_children[0]
+            right = bound.child_by_field_name("right")
+            left = bound.child_by_field_name("left")
             if right is not None and left is not None and right.type in ("list", "dictionary", "set", "call"):
                 shared.append((source.of(left), source.of(right)))
         name = child.child_by_field_name("name") if child.type in t.functions else None
@@ -241,6 +242,7 @@ def shared_attribute(source: Source, node: Node, hints: Hints) -> Iterator[Propo
             methods = [c for c in body.named_children if c.type in t.functions | t.decorated]
             if methods:
                 indent = source.indent_of(methods[0])
-                text = f"def __init__({t.receiver}):\n{indent}{source.unit}{t.receiver}.{name_text} = {value}\n\n{indent}"
+                made = f"{source.unit}{t.receiver}.{name_text} = {value}"
+                text = f"def __init__({t.receiver}):\n{indent}{made}\n\n{indent}"
                 start = methods[0].start_byte
                 yield Proposal(start=start, end=start, text=text, weight=0.6)

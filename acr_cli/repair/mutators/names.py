@@ -1,5 +1,6 @@
 """Names: another variable, attribute, method or function; a missing receiver, import or declaration."""
 
+# ruff: noqa: ARG001 - every mutator has the same signature, whether it needs the hints or not
 from __future__ import annotations
 
 import difflib
@@ -68,26 +69,33 @@ def attribute(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         seen.setdefault(other, 0.15)
     for other, weight in seen.items():
         if other != text:
-            weight *= _agreement(own, types.get(f"{source.of(owner)}.{other}", frozenset()))
-            yield replace(name, other, min(1.0, weight * (0.6 + 0.8 * likeness(text, other))))
+            fit = weight * _agreement(own, types.get(f"{source.of(owner)}.{other}", frozenset()))
+            yield replace(name, other, min(1.0, fit * (0.6 + 0.8 * likeness(text, other))))
     if text in source.methods:
         yield replace(node, f"{source.of(node)}()", 0.6)
     if source.is_value(node):
-        parameters = source.variables_at(node)
-        if text in parameters:
-            yield replace(node, text, 0.7)
-        elif text.lstrip("_") in parameters:
-            yield replace(node, text.lstrip("_"), 0.5)
-        if owner.type in t.identifiers:
-            for other in parameters[:8]:
-                if other != source.of(owner) and other != text:
-                    yield replace(owner, other, 0.3)
-            if source.of(owner) != t.receiver and t.receiver in types:
-                yield replace(owner, t.receiver, 0.4)
+        yield from _other_owner(source, node, owner, text)
+
+
+def _other_owner(source: Source, node: Node, owner: Node, text: str) -> Iterator[Proposal]:
+    """The attribute's name alone, where it is a variable, or the same attribute of another object."""
+    t = source.table
+    variables = source.variables_at(node)
+    if text in variables:
+        yield replace(node, text, 0.7)
+    elif text.lstrip("_") in variables:
+        yield replace(node, text.lstrip("_"), 0.5)
+    if owner.type not in t.identifiers:
+        return
+    for other in variables[:8]:
+        if other not in (source.of(owner), text):
+            yield replace(owner, other, 0.3)
+    if source.of(owner) != t.receiver and t.receiver in source.types_at(node):
+        yield replace(owner, t.receiver, 0.4)
 
 
 def method(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """A called method or function for its usual mix-up, for one of the file, or for a name that the type has."""
+    """A called method or function for its usual mix-up, one of the file, or a name that the type has."""
     t = source.table
     if node.type not in t.calls:
         return
@@ -99,18 +107,22 @@ def method(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         if name is not None:
             yield from _method_names(source, name, hints)
     elif callee.type in t.identifiers:
-        name = source.of(callee)
-        for place, other in enumerate(t.function_exchange.get(name, ())):
-            yield replace(callee, other, 0.9 - 0.15 * place)
-        count = _argument_count(node)
-        for function in source.functions:
-            if not function.method and function.name != name and function.name:
-                fits = function.required <= count <= len(function.parameters)
-                weight = (0.5 if fits else 0.1) * (0.6 + 0.8 * likeness(name, function.name))
-                yield replace(callee, function.name, min(1.0, weight))
-        for other in source.callables:
-            if other != name:
-                yield replace(callee, other, 0.1 + 0.3 * likeness(name, other))
+        yield from _function_names(source, node, callee)
+
+
+def _function_names(source: Source, node: Node, callee: Node) -> Iterator[Proposal]:
+    text = source.of(callee)
+    for place, other in enumerate(source.table.function_exchange.get(text, ())):
+        yield replace(callee, other, 0.9 - 0.15 * place)
+    count = _argument_count(node)
+    for function in source.functions:
+        if not function.method and function.name != text and function.name:
+            fits = function.required <= count <= len(function.parameters)
+            weight = (0.5 if fits else 0.1) * (0.6 + 0.8 * likeness(text, function.name))
+            yield replace(callee, function.name, min(1.0, weight))
+    for other in source.callables:
+        if other != text:
+            yield replace(callee, other, 0.1 + 0.3 * likeness(text, other))
 
 
 def _method_names(source: Source, name: Node, hints: Hints) -> Iterator[Proposal]:

@@ -1,5 +1,6 @@
 """Operators: exchanged, negated, regrouped, their operands swapped or dropped."""
 
+# ruff: noqa: ARG001 - every mutator has the same signature, whether it needs the hints or not
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
 """Statements: returned, moved, exchanged, deleted, inserted from elsewhere in the file."""
 
+# ruff: noqa: ARG001 - every mutator has the same signature, whether it needs the hints or not
 from __future__ import annotations
 
 import re
@@ -124,6 +125,12 @@ def _in_block(source: Source, node: Node) -> bool:
     )
 
 
+def _siblings(source: Source, node: Node) -> list[Node]:
+    """The statements of a node's block, itself included."""
+    block = node.parent
+    return [c for c in block.named_children if c.type in source.table.statements] if block is not None else []
+
+
 def _line_start(source: Source, byte: int) -> int:
     return source.text.rfind(b"\n", 0, byte) + 1
 
@@ -138,10 +145,8 @@ def move(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     t = source.table
     if not _in_block(source, node):
         return
-    block = node.parent
-    assert block is not None
-    owner = block.parent
-    siblings = [child for child in block.named_children if child.type in t.statements]
+    owner = node.parent.parent if node.parent is not None else None
+    siblings = _siblings(source, node)
     if (
         owner is not None
         and owner.type in t.statements | t.clauses
@@ -203,9 +208,9 @@ def _moved_in(source: Source, node: Node, siblings: list[Node]) -> Iterator[Prop
             new = moved + tail if tail else remarks + moved
             yield Proposal(start=last.end_byte, end=node.end_byte, text=new, weight=0.8, line=_row(node))
     if after is not None and after.type in t.loops | {"if_statement", "with_statement"}:
-        block = next(_blocks_of(source, after), None)
-        if block is not None:
-            first = block.named_children[0]
+        body = next(_blocks_of(source, after), None)
+        if body is not None:
+            first = body.named_children[0]
             inner = source.indent_of(first)
             head = source.text[after.start_byte : first.start_byte].decode()
             yield Proposal(
@@ -222,7 +227,7 @@ def swap(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     t = source.table
     if not _in_block(source, node) or node.type in t.functions | t.classes | t.decorated:
         return
-    other = node.next_named_sibling
+    other: Node | None = node.next_named_sibling
     for weight in (1.0, 0.4):
         while other is not None and other.type == "comment":
             other = other.next_named_sibling
@@ -257,9 +262,7 @@ def delete(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     t = source.table
     if not _in_block(source, node) or node.type in t.imports:
         return
-    block = node.parent
-    assert block is not None
-    alone = len([child for child in block.named_children if child.type in t.statements]) == 1
+    alone = len(_siblings(source, node)) == 1
     if node.type in t.simple_statements or node.type in t.conditionals:
         if alone:
             yield replace(node, t.no_operation, 0.6)
@@ -309,7 +312,7 @@ def chain(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
 
 
 def insert(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """A statement of the file before this one or at the end of its block, with its names renamed to those in scope."""
+    """A statement of the file before this one or at the end of its block, renamed to names in scope."""
     t = source.table
     if not _in_block(source, node) or node.type in t.imports:
         return
@@ -340,64 +343,55 @@ def insert(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
 def _ingredients(
     source: Source, node: Node, function: Node, visible: set[str]
 ) -> Iterator[tuple[str, float]]:
-    """One-line statements that may be missing: (text, weight)."""
+    """One-line statements that may be missing: (text, weight), those of the file first."""
     t = source.table
     seen: dict[str, float] = {}
-    here = source.of(node)
     for other in source.nodes:
-        if other.type not in t.simple_statements - t.imports or _is_docstring(source, other):
+        if other.type not in t.simple_statements - t.imports - t.jumps or _is_docstring(source, other):
             continue
         text = source.of(other)
-        if "\n" in text or len(text) > 100 or text == here or other.type == "pass_statement":
+        if "\n" in text or len(text) > 100 or text == source.of(node):
             continue
-        home = source.function_of(other)
-        near = home == function
+        near = source.function_of(other) == function
         if _names(source, other) <= visible:
             seen.setdefault(text, 0.7 if near else 0.25)
         if not near or other.type in t.expression_statements:
             for renamed in _renamed(source, other, node, visible):
                 seen.setdefault(renamed, 0.25)
-    types = source.types_at(node)
-    for name in _readable(source, node):
-        kinds = types.get(name, frozenset())
-        if "int" in kinds:
-            seen.setdefault(f"{name} += 1", 0.6)
-            seen.setdefault(f"{name} -= 1", 0.5)
-            seen.setdefault(f"{name} = 0", 0.3)
-            seen.setdefault(f"{name} = 1", 0.1)
-        for kind, values in (
-            ("list", "[]"),
-            ("dict", "{}"),
-            ("set", "set()"),
-            ("str", '""'),
-            ("bool", "False"),
-        ):
-            if kind in kinds:
-                seen.setdefault(f"{name} = {values}", 0.3)
-        yield from _fed(source, node, name, kinds, seen)
-        if kinds & {"bool"}:
-            seen.setdefault(f"{name} = True", 0.4)
-    if source.enclosing(node, t.loops) is not None:
-        seen.setdefault("break", 0.4)
-        seen.setdefault("continue", 0.4)
+    for text, weight in _usual_statements(source, node):
+        seen.setdefault(text, weight)
     yield from seen.items()
 
 
-def _fed(
-    source: Source, node: Node, name: str, kinds: frozenset[str], seen: dict[str, float]
-) -> Iterator[tuple[str, float]]:
-    """A container in scope given another variable in scope."""
-    verb = {"set": "add", "list": "append", "deque": "append"}
-    for kind, method in verb.items():
-        if kind in kinds:
-            for other in _readable(source, node)[:6]:
-                text = f"{name}.{method}({other})"
-                if other != name and text not in seen:
-                    seen[text] = 0.3
-                    yield text, 0.3 if kind != "set" else 0.6
-    if "list" in kinds and f"{name}.sort()" not in seen:
-        seen[f"{name}.sort()"] = 0.2
-        yield f"{name}.sort()", 0.2
+_RESETS = {"list": "[]", "dict": "{}", "set": "set()", "str": '""', "bool": "False"}
+_FEEDERS = {"set": ("add", 0.6), "list": ("append", 0.3), "deque": ("append", 0.3)}
+
+
+def _usual_statements(source: Source, node: Node) -> Iterator[tuple[str, float]]:
+    """Counters moved on, containers fed or emptied, flags set, by the types of the variables in scope."""
+    types = source.types_at(node)
+    names = _readable(source, node)
+    for name in names:
+        kinds = types.get(name, frozenset())
+        if "int" in kinds:
+            yield from (
+                (f"{name} += 1", 0.6),
+                (f"{name} -= 1", 0.5),
+                (f"{name} = 0", 0.3),
+                (f"{name} = 1", 0.1),
+            )
+        if "bool" in kinds:
+            yield f"{name} = True", 0.4
+        if "list" in kinds:
+            yield f"{name}.sort()", 0.2
+        for kind in sorted(kinds & set(_RESETS)):
+            yield f"{name} = {_RESETS[kind]}", 0.3
+        for kind in sorted(kinds & set(_FEEDERS)):
+            method, weight = _FEEDERS[kind]
+            yield from ((f"{name}.{method}({other})", weight) for other in names[:6] if other != name)
+    if source.enclosing(node, source.table.loops) is not None:
+        yield "break", 0.4
+        yield "continue", 0.4
 
 
 def _renamed(source: Source, other: Node, node: Node, visible: set[str]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Values: literals, off by one, the bounds of slices and ranges, texts."""
 
+# ruff: noqa: ARG001 - every mutator has the same signature, whether it needs the hints or not
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -89,7 +90,7 @@ def constant(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         yield from (replace(node, other, weight) for other, weight in usual.items() if other != text)
     elif node.type in t.floats:
         usual = {"0.0": 0.4, "1.0": 0.4, "0.5": 0.2}
-        usual.update({other: 0.4 for other in source._texts(t.floats)[:10]})
+        usual.update(dict.fromkeys(source.float_texts[:10], 0.4))
         try:
             value_f = float(text.replace("_", ""))
             usual.update({repr(value_f * 10): 0.3, repr(value_f / 10): 0.3, repr(value_f * 100): 0.3})
@@ -125,7 +126,7 @@ def truth(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
 def string(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     """Another text: one of the file, the empty one, or this one changed as the failure's texts differ."""
     t = source.table
-    if node.type not in t.strings or source._is_docstring(node):
+    if node.type not in t.strings or source.is_docstring(node):
         return
     raw = source.of(node)
     content = next((child for child in node.named_children if child.type == "string_content"), None)
@@ -300,10 +301,7 @@ def _range(source: Source, callee: str, arguments: Node) -> Iterator[Proposal]:
         return
     made: dict[str, float] = {}
     if callee == "enumerate":
-        if len(parts) == 1:
-            made = {f"{parts[0]}, 1": 0.8, f"{parts[0]}, start=1": 0.1}
-        else:
-            made = {parts[0]: 0.8}
+        made = {f"{parts[0]}, 1": 0.8} if len(parts) == 1 else {parts[0]: 0.8}
     elif len(parts) == 1:
         stop = parts[0]
         made = {f"1, {stop}": 0.8, f"1, {stop} + 1": 0.8, f"0, {stop}, 2": 0.1, f"{stop} - 1, -1, -1": 0.5}
