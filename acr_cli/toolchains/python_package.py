@@ -27,11 +27,6 @@ _VERSION = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _NUMBER = re.compile(r"v?\d+[\w.!+-]*")
 _USUAL = ("__init__.py", "_version.py", "version.py", "__about__.py", "__version__.py")
-_GENERATED = """\
-__version__ = version = {version!r}
-__version_tuple__ = version_tuple = {numbers!r}
-__commit_id__ = commit_id = None
-"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +37,8 @@ class Package:
     version: str
     header: tuple[tuple[str, str], ...] = ()  # further fields of its metadata
     entry_points: dict[str, dict[str, str]] = field(default_factory=dict)
-    modules: dict[str, str] = field(default_factory=dict)  # dotted name -> source of what a build generates
+    certain: bool = True  # whether the tree says its version
+    modules: tuple[str, ...] = ()  # dotted names of what a build generates
 
 
 def command(tree: Path) -> tuple[str, tuple[str, ...]]:
@@ -86,7 +82,8 @@ def read(tree: Path) -> Package | None:
         version=version,
         header=_header(project),
         entry_points=_entry_points(project, poetry, cfg, call),
-        modules=_modules(tree, document, call, version),
+        certain=version != UNKNOWN,
+        modules=_modules(tree, document, call),
     )
 
 
@@ -155,9 +152,7 @@ def _entries(value: Any) -> list[tuple[str, str]]:
     return [(name.strip(), target.strip()) for name, _, target in pairs if name.strip() and target.strip()]
 
 
-def _modules(
-    tree: Path, document: dict[str, Any], call: dict[str | None, Any], version: str
-) -> dict[str, str]:
+def _modules(tree: Path, document: dict[str, Any], call: dict[str | None, Any]) -> tuple[str, ...]:
     """The version modules that a build writes and that are not there."""
     tool = table(document, "tool")
     scm, hatch = table(tool, "setuptools_scm"), table(tool, "hatch")
@@ -165,13 +160,11 @@ def _modules(
     in_setup = table(call, "use_scm_version")
     named = [scm.get("version_file"), scm.get("write_to"), vcs.get("version-file"), in_setup.get("write_to")]
     named += [in_setup.get("version_file"), table(table(tool, "pdm"), "version").get("write_to")]
-    numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:3])
-    source = _GENERATED.format(version=version, numbers=numbers)
-    found = {}
+    found = []
     for path in named:
         if isinstance(path, str) and path.endswith(".py") and ".." not in path and not (tree / path).exists():
             root = next((r for r in source_roots(tree) if path.startswith(r + "/")), "")
             dotted = path.removeprefix(root).strip("/").removesuffix(".py").replace("/", ".")
             if all(part.isidentifier() for part in dotted.split(".")):
-                found[dotted] = source
-    return found
+                found.append(dotted)
+    return tuple(dict.fromkeys(found))

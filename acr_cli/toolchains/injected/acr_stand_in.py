@@ -2,9 +2,10 @@
 
 The tests import the repository's code from the tree, so nothing of it is installed but what only an
 installation gives: metadata (name, version, entry points, scripts), and modules that a build would have
-generated. These are found last, so that one in the tree wins. Whatever is installed already is left alone.
+generated. These are found last, so that one in the tree wins. A release of the same name that a dependency
+has brought along gives way, unless the tree does not say what version it is.
 Standard library only; its one argument is JSON: name, version, header [[field, value]], entry_points
-{group: {name: target}} and modules {dotted name: source}.
+{group: {name: target}}, certain (whether the tree says its version), modules (dotted names).
 """
 # Relative paths as text are what it works on.
 # ruff: noqa: PTH101, PTH103, PTH110, PTH118, PTH119, PTH120, PTH123
@@ -13,6 +14,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
 import sysconfig
 from importlib import metadata
@@ -37,6 +40,11 @@ class Generated:
 
 
 sys.meta_path.append(Generated)
+"""
+MODULE = """\
+__version__ = version = {version!r}
+__version_tuple__ = version_tuple = {numbers!r}
+__commit_id__ = commit_id = None
 """
 SCRIPT = """\
 #!{python}
@@ -76,9 +84,28 @@ def register(packages: str, given: dict[str, Any]) -> None:
             os.chmod(path, 0o755)  # noqa: S103 - a program
 
 
-def generate(packages: str, modules: dict[str, str]) -> None:
+def installed(name: str) -> str | None:
+    """The version of a distribution, None where there is none."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def forget(packages: str, name: str) -> None:
+    """Removes the metadata of a release that is installed in this environment; its code stays."""
+    for found in metadata.distributions(name=name, path=[packages]):
+        folder = str(getattr(found, "_path", ""))
+        if os.path.dirname(folder) == packages and folder.endswith(".dist-info"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def generate(packages: str, modules: list[str], version: str) -> None:
     """The modules of a build, and the hook that finds them."""
-    for name, source in modules.items():
+    release = re.match(r"\d+(?:\.\d+)*", version)
+    numbers = tuple(int(part) for part in release.group().split(".")) if release else ()
+    source = MODULE.format(version=version, numbers=numbers)
+    for name in modules:
         write(os.path.join(packages, "acr_generated", *name.split(".")) + ".py", source)
     write(os.path.join(packages, "acr_generated_finder.py"), FINDER)
     write(os.path.join(packages, "acr_generated.pth"), "import acr_generated_finder\n")
@@ -87,12 +114,13 @@ def generate(packages: str, modules: dict[str, str]) -> None:
 def main() -> None:
     given = json.loads(sys.argv[1])
     packages = sysconfig.get_path("purelib")
-    try:
-        metadata.version(given["name"])
-    except metadata.PackageNotFoundError:
+    version = installed(given["name"])
+    if version is None or given["certain"]:
+        version = given["version"]
+        forget(packages, given["name"])
         register(packages, given)
     if given["modules"]:
-        generate(packages, given["modules"])
+        generate(packages, given["modules"], version)
 
 
 if __name__ == "__main__":
