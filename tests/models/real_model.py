@@ -84,6 +84,7 @@ def _serve(weights: str) -> None:
     settings.port = 0
     settings.n_ctx = CONTEXT
     settings.n_parallel = 1
+    settings.n_predict = 400  # of a reply: small models seldom find an end
     settings.n_gpu_layers = 0
     # Two threads that wait for each other crawl on a machine whose cores are busy.
     settings.cpuparams.n_threads = 1
