@@ -1,7 +1,7 @@
 """All kinds of mutation with their priors.
 
-A prior says how often a defect of that kind is met, relative to the others. They follow what studies of real
-one-line fixes and of repair by fix patterns report: conditions and operators, then wrong names and calls, then
+A prior says how often a defect of that kind is met, relative to the others. They follow what studies of
+real one-line fixes and of repair by fix patterns report: conditions, operators, then names and calls, then
 values, then missing guards, then moved or inserted statements. Patterns that are defects wherever they stand
 (a mutable default, a loop variable caught late) come before all.
 """

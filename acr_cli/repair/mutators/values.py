@@ -24,10 +24,10 @@ def off_by_one(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         yield replace(node, str(value + 1), 1.0)
         if value == 0 and not negative:
             yield replace(node, "-1", 0.9)
+        elif value == 1 and parent is not None and parent.type in t.binary and not negative:
+            yield replace(parent, source.of(parent.named_children[0]), 1.0)
         elif value > 0:
             yield replace(node, str(value - 1), 1.0)
-        if value == 1 and parent is not None and parent.type in t.binary:
-            yield replace(parent, source.of(parent.named_children[0]), 0.6)
         return
     weight = _counting_place(source, node)
     if weight and source.type_of(node) not in ("str", "list", "dict", "set", "tuple"):
@@ -87,6 +87,8 @@ def constant(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         usual.update({other: 0.25 for other in source.integer_texts[:12] if other not in usual})
         usual.update({'float("inf")': 0.15, 'float("-inf")': 0.25} if value in (0, 1) else {})
         usual.update({"1.0": 0.1, "0.0": 0.1} if value in (0, 1) else {})
+        if node.parent is not None and node.parent.type in t.binary:
+            del usual["0"]  # dropping the operand says the same
         yield from (replace(node, other, weight) for other, weight in usual.items() if other != text)
     elif node.type in t.floats:
         usual = {"0.0": 0.4, "1.0": 0.4, "0.5": 0.2}
