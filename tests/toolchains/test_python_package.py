@@ -163,7 +163,7 @@ def test_an_environment_tells_what_an_installation_would(tree: MakeTree, environ
     for _ in range(2):  # what is there already is replaced
         subprocess.run([python, *command[1:]], check=True, cwd="/")
     more = {"PYTHONPATH": f"src:{Path(pytest.__file__).parent.parent}"}
-    tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    tests = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     ran = subprocess.run(tests, cwd=root, env=more, capture_output=True, text=True, check=False)
     assert "1 passed" in ran.stdout, ran.stdout
     program = subprocess.run(
