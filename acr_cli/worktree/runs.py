@@ -86,9 +86,14 @@ class RunFolder:
             except ValueError:  # the line that a kill cut short
                 continue
 
+    def copies(self) -> list[Path]:
+        """The working copies that are there."""
+        found = (*(self.path / name for name in _HEAVY), *self.path.glob("apply-*"))
+        return [place for place in found if os.path.lexists(place)]
+
     def drop_copies(self) -> None:
         """Remove the working copies; patch, events and result stay."""
-        for place in (*(self.path / name for name in _HEAVY), *self.path.glob("apply-*")):
+        for place in self.copies():
             _remove(place)
 
     def lock(self) -> FileLock:
@@ -161,7 +166,8 @@ def sweep_runs(home: Path) -> tuple[RunFolder, ...]:
 def _sweep(run: RunFolder) -> bool:
     """Whether the run was dead, and has been cleaned up."""
     killed = run.describe().get("status") == "running"
-    if not killed and not (run.path / JOURNAL).exists():
+    # A run that had ended may have been killed while it was cleaning up, and so may `acr apply` of its patch.
+    if not killed and not (run.path / JOURNAL).exists() and not run.copies():
         return False
     try:
         with run.lock():

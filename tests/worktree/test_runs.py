@@ -173,12 +173,23 @@ def test_a_dead_run_loses_its_copies_and_keeps_the_rest(tmp_path: Path) -> None:
     assert sweep_runs(tmp_path) == ()
 
 
+@pytest.mark.parametrize("copy", ["tree", "git", "sandbox", "apply-x1"])
+def test_a_run_that_was_killed_while_it_cleaned_up_is_cleaned_up(tmp_path: Path, copy: str) -> None:
+    run = started(tmp_path)
+    run.update(status="interrupted")
+    (run.path / copy / "deep").mkdir(parents=True)
+    assert [swept.id for swept in sweep_runs(tmp_path)] == [run.id]
+    assert not (run.path / copy).exists()
+    assert run.describe()["status"] == "interrupted"
+    assert sweep_runs(tmp_path) == ()
+
+
 def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
     run = started(tmp_path)
     run.update(status="fixed")
-    (run.path / "tree").mkdir()
+    run.keep_patch("a patch")
     assert sweep_runs(tmp_path) == ()
-    assert (run.path / "tree").exists()
+    assert (run.patch, run.describe()["status"]) == ("a patch", "fixed")
 
 
 def test_read_only_folders_are_removed_too(tmp_path: Path) -> None:
