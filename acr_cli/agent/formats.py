@@ -1,9 +1,10 @@
-"""How a model without tools writes its edits down: search/replace blocks, or whole files."""
+"""How a model without tools writes its edits down: search/replace blocks, whole files, or a unified diff."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from acr_cli.errors import BadReply
 from acr_cli.protocols import Edit, EditFormat
@@ -13,6 +14,8 @@ _DIVIDER = re.compile(r"^={5,9}\s*$")
 _REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*(.*?)\s*$")
 _DELETE = re.compile(r"^DELETE FILE:?\s+(.+?)\s*$")
+_OLD, _NEW = re.compile(r"^--- (\S.*)$"), re.compile(r"^\+\+\+ (\S.*)$")
+_HUNK = re.compile(r"^@@.*@@|^@@\s*$")
 _ELIDED = re.compile(
     r"^\s*(#|//|--|/\*|<!--)\s*((\.\.\.|…)|\(?(rest|remainder) of (the )?(file|code)\b).*",
     re.IGNORECASE,
@@ -100,8 +103,97 @@ A line `DELETE FILE path` removes a file. Do not write files that do not change.
         return tuple(edits)
 
 
-FORMATS: tuple[EditFormat, ...] = (SearchReplace(), WholeFile())
+class UnifiedDiff:
+    """A unified diff; its line numbers are not trusted, its lines are."""
+
+    name = "unified-diff"
+    instructions = """\
+Write the change as one unified diff with `--- a/path` and `+++ b/path` lines, three lines of context, and
+`/dev/null` for a file that is new or goes away. Copy context lines exactly; line numbers may be wrong."""
+
+    def parse(self, reply: str) -> tuple[Edit, ...]:
+        """The edits in a reply, in order, one a hunk. Pure. Raises: BadReply with what is wrong."""
+        lines = reply.replace("\r\n", "\n").split("\n")
+        edits: list[Edit] = []
+        path = ""
+        for number, line in enumerate(lines):
+            new = _NEW.match(line)
+            if new and number and (old := _OLD.match(lines[number - 1])):
+                path = _in_diff(new[1])
+                if not path:
+                    edits.append(Edit(path=_in_diff(old[1]), replace=None))
+            elif _HUNK.match(line) and path:
+                search, replace = _hunk(lines, number + 1)
+                edits.append(Edit(path=path, search=_joined(search), replace=_joined(replace)))
+        if not edits:
+            raise BadReply("The reply holds no unified diff.")
+        return tuple(edits)
+
+
+FORMATS: tuple[EditFormat, ...] = (SearchReplace(), WholeFile(), UnifiedDiff())
 """The built-in formats."""
+
+
+def read_edits(reply: str, asked: EditFormat) -> tuple[Edit, ...]:
+    """The edits in a reply, also where the model used another format than it was asked for. Pure.
+
+    Raises: BadReply, of the format that was asked for when none can be read."""
+    # What bears the marks of a format is meant as such: taken for a whole file it would do harm.
+    if marked := marked_format(reply):
+        return marked.parse(reply)
+    try:
+        return asked.parse(reply)
+    except BadReply as error:
+        for other in FORMATS:
+            with suppress(BadReply):
+                return other.parse(reply)
+        raise error from None
+
+
+def marked_format(reply: str) -> EditFormat | None:
+    """The format whose marks a reply bears; whole files have none. Pure."""
+    lines = reply.replace("\r\n", "\n").split("\n")
+    if any(_SEARCH.match(line) for line in lines):
+        return SearchReplace()
+    if any(_NEW.match(line) for line in lines) and any(_HUNK.match(line) for line in lines):
+        return UnifiedDiff()
+    return None
+
+
+def _in_diff(name: str) -> str:
+    """A path as a diff writes it, without its prefix; "" for /dev/null."""
+    path = name.split("\t", maxsplit=1)[0].strip().strip('"')
+    return "" if path == "/dev/null" else re.sub(r"^[abiw]/", "", path)
+
+
+def _hunk(lines: Sequence[str], start: int) -> tuple[list[str], list[str]]:
+    """The lines that a hunk takes away and those that it puts there, both with their context."""
+    search: list[str] = []
+    replace: list[str] = []
+    for number in range(start, len(lines)):
+        line = lines[number]
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if _HUNK.match(line) or line.startswith(("diff --git", "```")):
+            break
+        if _OLD.match(line) and _NEW.match(following):
+            break
+        match line[:1]:
+            case "-":
+                search.append(line[1:])
+            case "+":
+                replace.append(line[1:])
+            case " ":
+                search.append(line[1:])
+                replace.append(line[1:])
+            case "" if following[:1] in ("-", "+", " ") and following:
+                # A blank line of context whose space was lost.
+                search.append("")
+                replace.append("")
+            case "\\":
+                continue
+            case _:
+                break
+    return search, replace
 
 
 def _whole(path: str, lines: Sequence[str]) -> str:

@@ -81,7 +81,7 @@ class Toolbox:
         self, step: Step, tree: Tree, sandbox: Sandbox, budget: Budget, *, test_runner: TestRunner
     ) -> None:
         self._step = step
-        self._tree = tree
+        self.tree = tree
         self._sandbox = sandbox
         self._budget = budget
         self._test_runner = test_runner
@@ -136,7 +136,7 @@ class Toolbox:
     def _search(self, pattern: str, glob: str = "") -> Result:
         paths = [
             path
-            for path in self._tree.files()
+            for path in self.tree.files()
             if not is_secret(path) and (not glob or fnmatch(path, glob) or fnmatch(path, f"*/{glob}"))
         ]
         # grep's own engine cannot be sent into endless backtracking by a pattern.
@@ -155,7 +155,7 @@ class Toolbox:
         for start in range(0, len(paths), 500):
             argv = ["grep", "-nIHs", *how, "--", *(f"./{path}" for path in paths[start : start + 500])]
             try:
-                done = subprocess.run(argv, cwd=self._tree.root, capture_output=True, timeout=20, check=False)
+                done = subprocess.run(argv, cwd=self.tree.root, capture_output=True, timeout=20, check=False)
             except subprocess.TimeoutExpired:
                 raise BadReply("The search took too long.") from None
             if done.returncode > 1 and not done.stdout:
@@ -164,7 +164,7 @@ class Toolbox:
         return lines
 
     def _open(self, path: str, start: int = 1, end: int = 0) -> Result:
-        lines = read_text(self._tree, path).splitlines()
+        lines = read_text(self.tree, path).splitlines()
         first = max(1, start)
         last = min(len(lines), end if end > 0 else len(lines), first + _LINES - 1)
         if not lines:
@@ -180,7 +180,7 @@ class Toolbox:
         return self._change(Edit(path=path, search=search, replace=replace), "edited")
 
     def _create(self, path: str, content: str) -> Result:
-        file = self._tree.path(path)
+        file = self.tree.path(path)
         if file.is_file() and file.stat().st_size:
             raise BadReply(f"{path} exists; change it with edit.")
         return self._change(Edit(path=path, replace=content), "created")
@@ -189,7 +189,7 @@ class Toolbox:
         return self._change(Edit(path=path, replace=None), "deleted")
 
     def _change(self, edit: Edit, done: str) -> Result:
-        apply_edits(self._tree, [edit], inline=True)
+        apply_edits(self.tree, [edit], inline=True)
         self.edits += 1
         self._close()
         return Result(text=f"{edit.path} {done}.")
@@ -214,7 +214,7 @@ class Toolbox:
 
     def _open_session(self) -> Session:
         if self._session is None:
-            self._session = self._stack.enter_context(self._sandbox.open(self._tree.root))
+            self._session = self._stack.enter_context(self._sandbox.open(self.tree.root))
         return self._session
 
     def _close(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from acr_cli.agent.applying import apply_edits
 from acr_cli.agent.conversation import Conversation
-from acr_cli.agent.formats import FORMATS
+from acr_cli.agent.formats import marked_format, read_edits
 from acr_cli.agent.prompts import cut
 from acr_cli.agent.sight import read_text
 from acr_cli.agent.toolbox import Result, Toolbox
@@ -61,6 +61,8 @@ class ToolWork:
                 continue
             if self.toolbox.edits or self.step.kind in (StepKind.PLAN, StepKind.REVIEW):
                 return reply.content
+            if written := self._written(reply.content):
+                return written
             idle += 1
             if idle > self.patience.idle:
                 return "The model used no tool and changed nothing."
@@ -68,6 +70,19 @@ class ToolWork:
                 "Nothing has been changed yet. Use the tools, or call finish if there is nothing to do."
             )
         return f"Stopped after {self.patience.calls} calls of the model."
+
+    def _written(self, text: str) -> str:
+        """Edits that a model wrote down in spite of its tools; "" where none can be applied."""
+        marked = marked_format(text)
+        if marked is None:
+            return ""
+        try:
+            paths = apply_edits(self.toolbox.tree, marked.parse(text))
+        except (BadReply, PathRefused) as error:
+            self.emit(ToolCalled(name="edits", argument="", ok=False, result=_line(error.message)))
+            return ""
+        self.emit(ToolCalled(name="edits", argument=_line(" ".join(paths)), ok=True, result="applied"))
+        return f"Changed {', '.join(paths)}."
 
     def _answer_all(self, reply: Reply) -> str | None:
         """Every call of a reply gets its answer, also one behind a call to finish; the summary once done."""
@@ -142,15 +157,7 @@ class TextWork:
     def _edits(self, reply: Reply) -> tuple[Edit, ...]:
         if reply.finish == "length":
             raise BadReply("The reply was cut off: write less.")
-        formats = (self.edit_format, *(each for each in FORMATS if each.name != self.edit_format.name))
-        wrong: list[BadReply] = []
-        # A model that was asked for one format and used the other has made itself clear all the same.
-        for edit_format in formats:
-            try:
-                return edit_format.parse(reply.content)
-            except BadReply as error:
-                wrong.append(error)
-        raise wrong[0]
+        return read_edits(reply.content, self.edit_format)
 
     def _opened(self, paths: Sequence[str]) -> str:
         parts = []

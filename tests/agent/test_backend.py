@@ -367,3 +367,10 @@ def test_a_review_step_cannot_edit(tree, sandbox, budget) -> None:
     attempt, model, _ = carry_out([FIX, "Nothing to add."], tree, sandbox, budget, what=what)
     assert "There is no tool 'edit'" in results(model)[0]
     assert (attempt.summary, attempt.patch) == ("Nothing to add.", "")
+
+
+def test_edits_written_as_text_in_spite_of_tools_are_taken(tree, sandbox, budget) -> None:
+    block = "calc.py\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n"
+    attempt, model = carry_out([block], tree, sandbox, budget)
+    assert attempt.files == ("calc.py",)
+    assert len(model.calls) == 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acr_cli.agent.formats import SearchReplace, WholeFile
+from acr_cli.agent.formats import FORMATS, SearchReplace, UnifiedDiff, WholeFile, read_edits
 from acr_cli.errors import BadReply
 from acr_cli.protocols import Edit
 
@@ -108,3 +108,65 @@ def test_any_reply_gives_edits_or_a_reason(reply) -> None:
             assert edit_format.parse("".join(reply))
         except BadReply as error:
             assert error.message  # noqa: PT017
+
+
+# --- unified diffs, and replies in another format than the one asked for ----------------------------------
+
+
+DIFF = """\
+Here it is:
+
+```diff
+--- a/calc.py
++++ b/calc.py
+@@ -90,2 +90,2 @@
+ def add(a, b):
+-    return a - b
++    return a + b
+
++# the end
+--- /dev/null
++++ b/new.py
+@@ -0,0 +1 @@
++x = 1
+--- a/old.py
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+```
+"""
+
+
+def test_a_unified_diff_is_read_by_its_lines_and_not_by_its_numbers() -> None:
+    assert UnifiedDiff().parse(DIFF) == (
+        Edit(
+            path="calc.py",
+            search="def add(a, b):\n    return a - b\n\n",
+            replace="def add(a, b):\n    return a + b\n\n# the end\n",
+        ),
+        Edit(path="new.py", search="", replace="x = 1\n"),
+        Edit(path="old.py", replace=None),
+    )
+
+
+IN_FENCE = "calc.py\n```\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n"
+
+
+@pytest.mark.parametrize("asked", FORMATS, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    ("reply", "edits"),
+    [
+        (IN_FENCE, (Edit(path="calc.py", search="a\n", replace="b\n"),)),
+        ("calc.py\n```\nall of it\n```\n", (Edit(path="calc.py", replace="all of it\n"),)),
+        (DIFF, UnifiedDiff().parse(DIFF)),
+    ],
+    ids=["block", "whole file", "diff"],
+)
+def test_a_reply_in_another_format_is_understood(asked, reply, edits) -> None:
+    assert read_edits(reply, asked) == edits
+
+
+def test_a_broken_block_is_never_taken_for_a_whole_file() -> None:
+    broken = "calc.py\n```\n<<<<<<< SEARCH\na\n```\n"
+    with pytest.raises(BadReply, match="======="):
+        read_edits(broken, WholeFile())
