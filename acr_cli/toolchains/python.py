@@ -16,7 +16,7 @@ class Python:
     """The toolchain of Python; implements `protocols.Toolchain`. Stateless."""
 
     language = "python"
-    extensions = (".py", ".pyi")
+    extensions: tuple[str, ...] = (".py", ".pyi")
 
     def recipe(self, tree: Path, *, setup: str | None) -> Recipe | None:
         """What installs the dependencies: `setup` alone where it is given, else by the tree's manifests."""

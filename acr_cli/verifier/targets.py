@@ -1,4 +1,8 @@
-"""Which failing tests a run is to fix: those that the task or its log names, else all of them."""
+"""Which failing tests a run is to fix: those that the task or its log names, else all of them.
+
+But for those that no change of the code can help, since the sandbox lacks something: the network, a locale.
+Taken as targets, they would keep a run from ever being done.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,16 @@ _NODE_ID = re.compile(r"[\w./\\-]+\.py(?:::[\w.-]+(?:\[[^\]\n]*\])?)+")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _FILE = re.compile(r"[\w./\\-]+\.py\b")
 
+_LACKING = {
+    "the network": re.compile(
+        r"\bgaierror\b|Temporary failure in name resolution|Name or service not known|Network is unreachable"
+        r"|nodename nor servname|\bNameResolutionError\b|Could not resolve host"
+    ),
+    "a locale that is not installed": re.compile(r"\bunsupported locale setting\b"),
+}
+"""What a sandbox may lack, and what a test that needs it says."""
+_LAST_WORDS = 1500  # characters of a traceback that say how it ended
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Targets:
@@ -29,11 +43,30 @@ def choose(task: Task, cases: Sequence[CaseResult]) -> Targets:
     failing = [case.id for case in cases if case.failed]
     wanted = named(task, cases)
     chosen = tuple(i for i in failing if i in wanted)
-    if chosen or not wanted:
-        return Targets(ids=chosen or tuple(failing))
+    if chosen:
+        return Targets(ids=chosen)
+    if not wanted:
+        return _possible([case for case in cases if case.failed])
     shown = ", ".join(sorted(wanted)[:3])
     verb = "passes" if len(wanted) == 1 else "pass"
     return Targets(ids=tuple(failing), note=f"{shown}, named by the task, {verb} before any change.")
+
+
+def _possible(failing: Sequence[CaseResult]) -> Targets:
+    """All of them but those that lack something, if any is left."""
+    needs = {case.id: need for case in failing if (need := lacking(case))}
+    left = tuple(case.id for case in failing if case.id not in needs)
+    if not needs or not left:
+        return Targets(ids=left or tuple(needs))
+    what = " or ".join(sorted(set(needs.values())))
+    many = f"{len(needs)} failing tests need" if len(needs) > 1 else f"{next(iter(needs))} needs"
+    return Targets(ids=left, note=f"{many} {what}, which the sandbox has not: no target of this run.")
+
+
+def lacking(case: CaseResult) -> str:
+    """What the sandbox lacks for this test, as far as its failure says so; "" for any other failure. Pure."""
+    said = "\n".join([f"{case.exception}: {case.message}", case.detail[-_LAST_WORDS:]])
+    return next((need for need, words in _LACKING.items() if words.search(said)), "")
 
 
 def named(task: Task, cases: Sequence[CaseResult]) -> frozenset[str]:

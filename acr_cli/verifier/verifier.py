@@ -93,6 +93,7 @@ class Verifier:
         chosen = targets.choose(task, report.cases)
         if chosen.note:
             self._emit(Notice(level="info", text=chosen.note))
+        self._refuse_impossible(task, report, chosen.ids)
         return Baseline(
             report=report,
             targets=chosen.ids,
@@ -166,6 +167,17 @@ class Verifier:
             raise BaselineCannotStart(
                 f"The tests cannot start: {report.fault}.",
                 hint="Name what installs the missing parts with --setup CMD, or the tests with --test CMD.",
+            )
+
+    def _refuse_impossible(self, task: Task, report: SuiteReport, chosen: Sequence[str]) -> None:
+        """Nothing fails but what the sandbox lacks something for: no change of the code would help."""
+        wanted = set(chosen)
+        needs = [targets.lacking(case) for case in report.cases if case.id in wanted]
+        if needs and all(needs) and not task.is_wish and not task.log:
+            many = f"The {len(needs)} failing tests need" if len(needs) > 1 else "The failing test needs"
+            raise BaselineCannotStart(
+                f"{many} {' or '.join(sorted(set(needs)))}, which the sandbox has not.",
+                hint="Use --network on, or --test CMD to leave them out.",
             )
 
     def _protected(self, path: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acr_cli.records import CaseResult, Task
-from acr_cli.verifier.targets import choose
+from acr_cli.verifier.targets import choose, lacking
 
 CASES = (
     CaseResult(id="tests/test_cart.py::TestCart::test_total", outcome="failed", file="tests/test_cart.py"),
@@ -82,3 +82,33 @@ def test_a_named_test_that_passes_is_said_to_pass() -> None:
     chosen = choose(Task(text="test_empty fails"), CASES)
     assert chosen.ids == ALL
     assert chosen.note == f"{EMPTY}, named by the task, passes before any change."
+
+
+OFFLINE = CaseResult(
+    id="test_net.py::test_get",
+    outcome="failed",
+    exception="ConnectionError",
+    message="HTTPConnectionPool(host='example.org', port=80): Max retries exceeded",
+    detail="E   socket.gaierror: [Errno -3] Temporary failure in name resolution",
+)
+LOCALE = CaseResult(
+    id="test_l.py::test_de", outcome="error", exception="Error", message="unsupported locale setting"
+)
+
+
+@pytest.mark.parametrize(
+    ("case", "need"), [(OFFLINE, "the network"), (LOCALE, "a locale that is not installed"), (CASES[0], "")]
+)
+def test_what_the_sandbox_lacks_for_a_test_is_told_from_its_failure(case: CaseResult, need: str) -> None:
+    assert lacking(case) == need
+
+
+def test_a_test_that_the_sandbox_lacks_something_for_is_no_target() -> None:
+    chosen = choose(Task(), (*CASES, OFFLINE))
+    assert chosen.ids == ALL
+    assert chosen.note == f"{OFFLINE.id} needs the network, which the sandbox has not: no target of this run."
+
+
+def test_such_a_test_is_a_target_when_the_task_names_it_or_nothing_else_fails() -> None:
+    assert choose(Task(text="test_get fails"), (*CASES, OFFLINE)).ids == (OFFLINE.id,)
+    assert choose(Task(), (OFFLINE, LOCALE)).ids == (OFFLINE.id, LOCALE.id)

@@ -88,6 +88,14 @@ def test_a_missing_module_stops_before_anything_is_paid(bench: MakeBench) -> Non
     assert caught.value.exit_code == 4
 
 
+def test_tests_that_need_the_network_stop_a_run_when_nothing_else_fails(bench: MakeBench) -> None:
+    source = "import socket\n\ndef test_a():\n    raise socket.gaierror(-3, 'Temporary failure')\n"
+    with pytest.raises(BaselineCannotStart) as stopped:
+        bench({"test_x.py": source}).baseline()
+    assert stopped.value.message == "The failing test needs the network, which the sandbox has not."
+    assert "--network on" in (stopped.value.hint or "")
+
+
 def test_a_suite_that_does_not_end_stops_before_anything_is_paid(bench: MakeBench) -> None:
     files = {"test_x.py": "import time\n\ndef test_a():\n    time.sleep(60)\n"}
     with pytest.raises(BaselineCannotStart, match="did not end within 3 s: python3 -m pytest") as caught:
