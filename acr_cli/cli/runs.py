@@ -119,8 +119,11 @@ def _line(event: Mapping[str, Any]) -> str:
 
 
 def day(time: float) -> str:
-    """Unix time as local date and time; "-" for none."""
-    return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
+    """Unix time as local date and time; "-" for none, or for one that no calendar holds."""
+    try:
+        return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
+    except (OverflowError, ValueError, OSError):
+        return "-"
 
 
 def whole(text: str, name: str) -> int:

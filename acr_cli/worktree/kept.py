@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from acr_cli.errors import UsageError
+from acr_cli.errors import PatchConflict, UsageError
 from acr_cli.worktree.delivery import Change, Content, content_of, deliver
 from acr_cli.worktree.repository import Repository
 from acr_cli.worktree.runs import RunFolder
@@ -28,6 +29,11 @@ def can_apply(run: RunFolder) -> bool:
     return bool(run.patch) and (not state.get("applied") or bool(state.get("undone")))
 
 
+def is_kept_back(run: RunFolder) -> bool:
+    """Whether a run has a patch that has never been in the user's tree."""
+    return bool(run.patch) and not run.describe().get("applied")
+
+
 def can_undo(run: RunFolder) -> bool:
     """Whether a run's patch is in the user's tree."""
     state = run.describe()
@@ -42,7 +48,7 @@ def apply_kept(repository: Repository, run: RunFolder) -> Carried:
     if not can_apply(run):
         raise UsageError(f"The patch of {run.id} is applied already.", hint="`acr undo` takes it back.")
     files = _carry_over(repository, run, reverse=False)
-    run.update(applied=True, undone=False)
+    run.update(applied=True, applied_at=time.time(), undone=False)
     return Carried(run=run.id, files=files, patch=run.patch)
 
 
@@ -74,7 +80,13 @@ def _carry_over(repository: Repository, run: RunFolder, *, reverse: bool) -> tup
     with run.at_rest(), tempfile.TemporaryDirectory(dir=run.path, prefix="apply-") as folder:
         tree = RunTree.copy(repository.root, names, Path(folder))
         start = tree.checkpoint()
-        tree.apply(run.patch, reverse=reverse)
+        try:
+            tree.apply(run.patch, reverse=reverse)
+        except PatchConflict as error:
+            raise PatchConflict(
+                error.message,
+                hint=f"Its lines were changed since; `acr runs show {run.id}` prints the patch.",
+            ) from error
         deliver(repository.root, changes_since(tree, start), run.path)
     return names
 
@@ -83,6 +95,11 @@ def _check_belongs(repository: Repository, run: RunFolder) -> None:
     if not run.patch:
         raise UsageError(f"{run.id} has no patch.", hint="`acr runs list` shows which runs have one.")
     home = run.describe().get("repository")
+    if not isinstance(home, str):
+        raise UsageError(
+            f"{run.path / 'run.json'} is damaged: it does not say which repository {run.id} was made in.",
+            hint=f"`acr runs show {run.id}` prints its patch.",
+        )
     if home != str(repository.root):
         raise UsageError(f"{run.id} was made in {home}.", hint=f"Use acr -C {home} instead.")
 

@@ -38,7 +38,7 @@ class RunFolder:
         """`run.json`: repository, task, status, time, and the result once there is one."""
         try:
             content = json.loads((self.path / _DESCRIPTION).read_text())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):  # nested without an end
             return {}
         return content if isinstance(content, dict) else {}
 
@@ -76,15 +76,18 @@ class RunFolder:
             file.write(json.dumps(event, default=str) + "\n")
 
     def events(self) -> Iterator[dict[str, Any]]:
+        """What is in the log; a line that a kill cut short, or that is damaged, is left out."""
         try:
-            lines = (self.path / _EVENTS).read_text().splitlines()
+            lines = (self.path / _EVENTS).read_bytes().splitlines()
         except FileNotFoundError:
             return
         for line in lines:
             try:
-                yield json.loads(line)
-            except ValueError:  # the line that a kill cut short
+                event = json.loads(line)
+            except (ValueError, RecursionError):
                 continue
+            if isinstance(event, dict):
+                yield event
 
     def copies(self) -> list[Path]:
         """The working copies that are there."""
@@ -121,7 +124,9 @@ def new_run(home: Path, *, repository: Path, task: str) -> tuple[RunFolder, File
     name = f"{stamp}-{int(now * 1000) % 1000:03d}{secrets.token_hex(2)}"
     folder = RunFolder(path=home / "runs" / name)
     try:
-        folder.path.mkdir(parents=True, mode=0o700)
+        for place in (home, home / "runs"):
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.path.mkdir(mode=0o700)
         lock = folder.lock()
         lock.acquire()
         folder.update(repository=str(repository), task=task, status="running", time=now, pid=os.getpid())
@@ -152,10 +157,12 @@ def find_run(home: Path, name: str) -> RunFolder:
     return found[0]
 
 
-def newest_run(home: Path, repository: Path, fits: Callable[[RunFolder], bool]) -> RunFolder | None:
-    """The newest run of a repository that fits, if there is one."""
-    ours = (r for r in list_runs(home) if r.describe().get("repository") == str(repository))
-    return next((r for r in ours if fits(r)), None)
+def newest_run(
+    home: Path, repository: Path, fits: Callable[[RunFolder], bool], *, by: str = "time"
+) -> RunFolder | None:
+    """The newest run of a repository that fits, if there is one; `by` is the field of `run.json` that says when."""
+    ours = [r for r in list_runs(home) if r.describe().get("repository") == str(repository) and fits(r)]
+    return max(ours, key=lambda run: run.describe().get(by) or 0.0, default=None)
 
 
 def sweep_runs(home: Path) -> tuple[RunFolder, ...]:

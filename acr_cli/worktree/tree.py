@@ -22,6 +22,7 @@ from acr_cli.worktree.hardened_git import GitFailed, git
 _ATTRIBUTES = "* -text !eol -filter -ident !diff !merge !working-tree-encoding -export-subst\n"
 _FICLONE = 0x40049409
 _MAX_NAME = 255
+_INTO_NOTHING = re.compile(r"^@@ -(\d+,0 \+|\d+(,\d+)? \+\d+,0 )", re.MULTILINE)  # a hunk with an empty side
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
@@ -106,10 +107,20 @@ class RunTree:
         for name in touched(patch):
             _checked_parts(name)  # git itself goes behind no link
         data = patch.encode("utf-8", "surrogateescape")
+        how = ("apply", "--whitespace=nowarn", *(["--reverse"] if reverse else []))
         try:
-            self._git("apply", "--whitespace=nowarn", *(["--reverse"] if reverse else []), stdin=data)
+            self._git(*how, stdin=data)
         except GitFailed as error:
-            raise PatchConflict(f"The patch does not apply: {error.reason}.") from error
+            # A change in the first or last lines is tied to the file's end, though lines were added there since.
+            if _INTO_NOTHING.search(patch) or not self._accepts(*how, "--unidiff-zero", stdin=data):
+                raise PatchConflict(f"The patch does not apply: {error.reason}.") from error
+
+    def _accepts(self, *arguments: str, stdin: bytes) -> bool:
+        try:
+            self._git(*arguments, stdin=stdin)
+        except GitFailed:
+            return False
+        return True
 
     def _patch(self, since: str, *paths: str) -> bytes:
         how = ("-p", "-r", "--binary", "--no-renames")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from acr_cli.cli.runs import day
 from acr_cli.memory.store import Memory
 from acr_cli.records import Outcome, Price, Signal, Usage
 from acr_cli.worktree.runs import new_run
@@ -124,6 +125,10 @@ def test_runs_list(acr, run: str) -> None:
         assert word in text
     shape = json.loads(acr("runs", "list", "--json").stdout)
     assert (shape["type"], shape["run"], shape["applied"]) == ("run", run, True)
+
+
+def test_a_time_that_no_calendar_holds_is_none() -> None:
+    assert [day(time) for time in (0.0, 1e20, float("inf"), float("nan"))] == ["-"] * 4
 
 
 def test_runs_list_without_any(acr) -> None:

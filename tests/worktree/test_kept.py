@@ -145,3 +145,42 @@ def test_what_was_killed_half_way_is_completed_by_the_next_sweep(
     assert contents(repository.root) == before
     assert (can_apply(run), can_undo(run)) == (True, False)
     assert run.describe()["status"] == "changed_unverified"
+
+
+def fixed(repository: Repository, run: RunFolder, name: str, before: str, after: str) -> RunFolder:
+    """The run, with another patch in it, applied."""
+    (repository.root / name).write_text(before)
+    tree = RunTree.copy(repository.root, (name,), run.path)
+    start = tree.checkpoint()
+    (tree.root / name).write_text(after)
+    run.keep_patch(tree.diff(start))
+    run.drop_copies()
+    apply_kept(repository, run)
+    return run
+
+
+def test_lines_that_were_added_at_the_end_of_a_short_file_stay(
+    repository: Repository, run: RunFolder
+) -> None:
+    fixed(repository, run, "s.py", "def f(x):\n    return x * 3\n", "def f(x):\n    return x * 2\n")
+    file = repository.root / "s.py"
+    file.write_text("import os\n\n" + file.read_text() + "\n\nmine = 1\n")
+    undo(repository, run)
+    assert file.read_text() == "import os\n\ndef f(x):\n    return x * 3\n\n\nmine = 1\n"
+
+
+def test_what_a_run_emptied_is_not_put_back_among_new_lines(repository: Repository, run: RunFolder) -> None:
+    fixed(repository, run, "s.py", "old\n", "")
+    (repository.root / "s.py").write_text("mine\n")
+    with pytest.raises(PatchConflict, match="does not apply") as caught:
+        undo(repository, run)
+    assert "were changed since" in caught.value.hint
+    assert (repository.root / "s.py").read_text() == "mine\n"
+
+
+def test_a_run_that_does_not_say_where_it_was_made_is_one_sentence(
+    repository: Repository, run: RunFolder
+) -> None:
+    (run.path / "run.json").write_text("")
+    with pytest.raises(UsageError, match="is damaged"):
+        apply_kept(repository, run)

@@ -126,9 +126,18 @@ def test_events_are_kept_and_a_line_that_a_kill_cut_short_is_skipped(tmp_path: P
     assert list(run.events()) == [{"type": "one", "path": "/x"}]
 
 
+def test_damaged_lines_of_the_log_are_left_out(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    run.log({"type": "first"})
+    damage = b"\xff\xfe{{\n[]\n5\nnull\n" + b"[" * 100_000 + b"\n"
+    (run.path / "events.jsonl").write_bytes((run.path / "events.jsonl").read_bytes() + damage)
+    run.log({"type": "last"})
+    assert [event["type"] for event in run.events()] == ["first", "last"]
+
+
 def test_a_description_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
     run = started(tmp_path)
-    for content in ("{", "[]", ""):
+    for content in ("{", "[]", "", "[" * 100_000):
         (run.path / "run.json").write_text(content)
         assert run.describe() == {}
 
