@@ -26,10 +26,13 @@ class Python:
         manifests, commands = python_install.commands(
             tree, needs_pytest=found.runner == "pytest", tests=found.test_files
         )
+        # Whoever runs the tests in the sandbox by other means than the plan needs these as well.
+        roots = python_detect.source_roots(tree)
         return Recipe(
             language=self.language,
             setup=(setup,) if setup else commands,
             manifests=manifests,
+            environment={"PYTHONPATH": ":".join([*roots, "."])} if roots else {},
         )
 
     def plan(self, tree: Path, *, command: str | None, tests: Sequence[str], scratch: str) -> TestPlan | None:

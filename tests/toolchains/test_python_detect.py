@@ -179,6 +179,12 @@ def test_the_repository_itself_is_taken_out_of_its_requirements(tree: MakeTree) 
     assert (root / "requirements.txt").read_text() == "attrs\n# .\npytest\n"
 
 
+def test_whatever_runs_in_the_sandbox_finds_the_code_below_src(tree: MakeTree) -> None:
+    recipe = Python().recipe(tree({"test_x.py": BARE, "src/shop/__init__.py": ""}), setup=None)
+    assert recipe is not None
+    assert recipe.environment == {"PYTHONPATH": "src:."}
+
+
 def test_a_setup_command_of_the_user_replaces_all_others(tree: MakeTree) -> None:
     recipe = Python().recipe(tree({"test_x.py": BARE, "requirements.txt": "a\n"}), setup="make deps")
     assert recipe is not None
