@@ -30,7 +30,7 @@ from acr_cli.records import Candidate, Choice, Context, Dimension, Price, RunRes
 from acr_cli.settings import Settings
 from acr_cli.worktree.delivery import deliver
 from acr_cli.worktree.hardened_git import GitFailed
-from acr_cli.worktree.kept import Carried, apply_kept, can_apply, can_undo, changes_since, undo
+from acr_cli.worktree.kept import Carried, apply_kept, can_undo, changes_since, is_kept_back, undo
 from acr_cli.worktree.repository import Repository, open_repository
 from acr_cli.worktree.runs import RunFolder, find_run, list_runs, new_run, newest_run, sweep_runs
 from acr_cli.worktree.tree import RunTree
@@ -211,7 +211,7 @@ class _Job:
                 hint=error.hint,
                 error_id=error.id,
             )
-        self.folder.update(applied=True)
+        self.folder.update(applied=True, applied_at=time.time())
         commit = ""
         if self.settings.commit:
             try:
@@ -375,23 +375,29 @@ def settle(settings: Settings) -> None:
     memory(settings).settle()
 
 
+def identity(where: Path) -> str:
+    """How memory names the repository around `where`. Raises: RepositoryRefused."""
+    return open_repository(where).identity
+
+
 def runs(settings: Settings) -> tuple[RunFolder, ...]:
     """All runs, newest first."""
     return list_runs(settings.home)
 
 
 def run_to_apply(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
-    """The run that `acr apply` means: the named one, or the newest here whose patch is not applied.
+    """The run that `acr apply` means: the named one, or the newest here whose patch was kept back.
 
     Raises: UsageError, RepositoryRefused."""
-    return _run_here(settings, where, run_id, can_apply, "There is no patch here that is not applied.")
+    none = "No run here has kept a patch back."
+    return _run_here(settings, where, run_id, is_kept_back, none, by="time")
 
 
 def run_to_undo(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
-    """The run that `acr undo` means: the named one, or the newest here whose patch is applied.
+    """The run that `acr undo` means: the named one, or the one here whose patch was applied last.
 
     Raises: UsageError, RepositoryRefused."""
-    return _run_here(settings, where, run_id, can_undo, "There is nothing here to undo.")
+    return _run_here(settings, where, run_id, can_undo, "There is nothing here to undo.", by="applied_at")
 
 
 def apply_run(folder: RunFolder, *, where: Path) -> Carried:
@@ -409,11 +415,17 @@ def undo_run(folder: RunFolder, *, where: Path) -> Carried:
 
 
 def _run_here(
-    settings: Settings, where: Path, run_id: str | None, fits: Callable[[RunFolder], bool], none: str
+    settings: Settings,
+    where: Path,
+    run_id: str | None,
+    fits: Callable[[RunFolder], bool],
+    none: str,
+    *,
+    by: str,
 ) -> RunFolder:
     if run_id:
         return find_run(settings.home, run_id)
-    found = newest_run(settings.home, open_repository(where).root, fits)
+    found = newest_run(settings.home, open_repository(where).root, fits, by=by)
     if found is None:
         raise UsageError(none, hint="`acr runs list` shows all runs.")
     return found

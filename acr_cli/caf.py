@@ -121,17 +121,20 @@ class Loop:
             return self.progress.result(Status.NOTHING_TO_FIX, summary)
         self._take_all(parts.planner.outline(task, baseline), baseline)
         patch, files = parts.tree.diff(self.start), parts.tree.changed(self.start)
-        return self.progress.conclusion(patch, files, plan_only=parts.plan_only)
+        return self.progress.conclusion(patch, files)
 
     def _take_all(self, outline: Sequence[Step], baseline: Baseline) -> None:
         self.parts.emit(PlanMade(steps=tuple(outline)))
-        queue = deque(step for step in outline if step.kind is StepKind.PLAN or not self.parts.plan_only)
+        queue = deque(outline)
         while queue:
+            step = queue.popleft()
+            if self.parts.plan_only and step.kind is not StepKind.PLAN:
+                self.progress.planned.append(step)
+                continue
             self.parts.budget.count_step()
-            proposed = self._take(queue.popleft(), baseline)
+            proposed = self._take(step, baseline)
             if proposed:
                 self.parts.emit(PlanMade(steps=proposed))
-            if not self.parts.plan_only:
                 queue.extendleft(reversed(proposed))
             if isinstance(self.progress.last, Failed | Void):
                 return

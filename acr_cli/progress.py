@@ -62,6 +62,7 @@ class Progress:
     best: Attempt | None = None  # what is kept for the user if the run ends now; its patch is the whole run's
     evidence: Evidence | None = None  # for the last step, or for the best attempt at it
     rank: tuple[bool, float] = (False, -1.0)  # of the best failed attempt at this step: has a patch, u
+    planned: list[Step] = field(default_factory=list)  # steps that --plan-only does not take
     faults: list[str] = field(default_factory=list)  # reasons of void attempts
     strongest: str = ""
     strongest_usd: float | None = None
@@ -109,14 +110,16 @@ class Progress:
             )
         )
 
-    def conclusion(self, patch: str, files: tuple[str, ...], *, plan_only: bool) -> RunResult:
+    def conclusion(self, patch: str, files: tuple[str, ...]) -> RunResult:
         """The result of a run whose steps are over; `patch` is what they left in the tree.
 
         Raises: ProviderError when no candidate could finish the last step."""
         match self.last:
+            case Unverified() | None if self.planned:
+                return self.result(Status.PLANNED, "\n".join(["The plan:", *map(_line, self.planned)]))
             case Passed(evidence=evidence):
                 return self.result(Status.FIXED, evidence.reason, patch, files)
-            case Unverified(evidence=evidence) if not plan_only:
+            case Unverified(evidence=evidence):
                 return self.result(
                     Status.CHANGED_UNVERIFIED,
                     f"A patch was made but not verified: {evidence.reason}",
@@ -124,9 +127,8 @@ class Progress:
                     files,
                     hint=f"Look at it and take it with `acr apply {self.run}`.",
                 )
-            case Unverified() | None:
-                plan = "This is the plan; nothing was changed."
-                return self.result(Status.NOTHING_TO_FIX, plan)
+            case None:
+                return self.result(Status.NOTHING_TO_FIX, "There is nothing to do.")
             case Failed(evidence=evidence):
                 return self._not_fixed(evidence)
             case Void(reason=reason):
@@ -182,3 +184,11 @@ class Progress:
 
     def _kept(self) -> tuple[str, tuple[str, ...]]:
         return (self.best.patch, self.best.files) if self.best else ("", ())
+
+
+def _line(step: Step) -> str:
+    """A step of a plan, for people. Pure."""
+    tests = len(step.failures)
+    what = step.text.strip() or f"make {tests} failing test{'s' if tests != 1 else ''} pass"
+    named = ", ".join(step.files or [failure.id for failure in step.failures[:3]])
+    return f"- {step.kind.value}: {' '.join(what.split())[:200]}{f' ({named})' if named else ''}"

@@ -45,6 +45,7 @@ class Status(StrEnum):
     NOT_FIXED = "not_fixed"
     NOTHING_TO_FIX = "nothing_to_fix"
     CHANGED_UNVERIFIED = "changed_unverified"
+    PLANNED = "planned"  # --plan-only
     BUDGET = "budget"
     INTERRUPTED = "interrupted"
     REFUSED = "refused"
@@ -54,6 +55,7 @@ class Status(StrEnum):
 EXIT_CODES: Mapping[Status, int] = {
     Status.FIXED: 0,
     Status.NOTHING_TO_FIX: 0,
+    Status.PLANNED: 0,
     Status.NOT_FIXED: 1,
     Status.BUDGET: 6,
     Status.CHANGED_UNVERIFIED: 8,

@@ -569,7 +569,8 @@ def test_plan_only_takes_the_plan_and_nothing_else(tmp_path: Path) -> None:
         parts={"plan_only": True},
     )
     result = world.fix(Task(text="Do it"))
-    assert (result.status, result.exit_code, result.patch) == (Status.NOTHING_TO_FIX, 0, "")
+    assert (result.status, result.exit_code, result.patch) == (Status.PLANNED, 0, "")
+    assert result.summary.count("\n- ") == 2
     assert [one.id for _, one, _ in world.backend.seen] == ["plan"]
     assert [len(event.steps) for event in world.events if isinstance(event, PlanMade)] == [2, 1]
 

@@ -130,7 +130,7 @@ def test_the_best_failed_attempt_with_a_patch_is_kept(failures: list[tuple[str, 
 def test_the_last_verdict_is_the_runs_status(verdict: Verdict, status: Status) -> None:
     known = progress()
     known.finished(STEP, trial(verdict), cost_usd=0.1)
-    result = known.conclusion("patch", ("a.py",), plan_only=False)
+    result = known.conclusion("patch", ("a.py",))
     assert (result.status, result.exit_code) == (status, EXIT_CODES[status])
     assert result.verified == (status is Status.FIXED)
 
@@ -140,7 +140,7 @@ def test_a_step_that_nobody_finished_is_a_failure_of_the_providers(last: Trial |
     known = progress()
     known.finished(STEP, last, cost_usd=0.0)
     with pytest.raises(ProviderError) as caught:
-        known.conclusion("", (), plan_only=False)
+        known.conclusion("", ())
     assert (
         caught.value.message
         == f"No candidate could finish: {'down' if last else 'no candidate was left to try'}."
@@ -154,11 +154,10 @@ def test_a_plan_has_no_score() -> None:
         replace(STEP, kind=StepKind.PLAN), trial(Unverified(evidence=Evidence(u=0.0))), cost_usd=0.1
     )
     assert [report.u for report in known.steps] == [None]
-    result = known.conclusion("", (), plan_only=True)
-    assert (result.status, result.summary) == (
-        Status.NOTHING_TO_FIX,
-        "This is the plan; nothing was changed.",
-    )
+    known.planned.append(replace(STEP, text="Do  it", files=("a.py",), failures=()))
+    result = known.conclusion("", ())
+    assert (result.status, result.exit_code) == (Status.PLANNED, 0)
+    assert result.summary == "The plan:\n- edit: Do it (a.py)"
 
 
 @pytest.mark.parametrize(
@@ -169,4 +168,4 @@ def test_the_hint_of_a_failure_says_what_helps(has_models: bool, patch: str, hin
     known = progress(has_models=has_models)
     known.failed(attempt(patch), Evidence(u=0.5, reason="no."))
     known.finished(STEP, trial(Failed(evidence=Evidence(u=0.5, reason="no."))), cost_usd=0.1)
-    assert hint in known.conclusion("", (), plan_only=False).hint
+    assert hint in known.conclusion("", ()).hint

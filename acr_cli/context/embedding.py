@@ -135,6 +135,8 @@ def _checked_bytes(path: Path) -> bytes:
 
 def _session(path: Path) -> Any:
     """An onnxruntime session over the very bytes that were checked, on few threads that do not spin."""
+    # Read when the library is loaded: no event, no device id, no file in the user's cache.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime
     except ImportError as error:

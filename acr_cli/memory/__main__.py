@@ -12,6 +12,7 @@ from acr_cli.memory.collection import settle
 
 def main() -> int:
     os.umask(0o077)  # what Chroma makes is the user's alone
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # Chroma brings onnxruntime along
     try:
         line = settle(Path(sys.argv[1]))
     except AcrError as error:

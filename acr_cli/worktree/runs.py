@@ -160,7 +160,7 @@ def find_run(home: Path, name: str) -> RunFolder:
 def newest_run(
     home: Path, repository: Path, fits: Callable[[RunFolder], bool], *, by: str = "time"
 ) -> RunFolder | None:
-    """The newest run of a repository that fits, if there is one; `by` is the field of `run.json` that says when."""
+    """The newest run of a repository that fits, if there is one, by this field of `run.json`."""
     ours = [r for r in list_runs(home) if r.describe().get("repository") == str(repository) and fits(r)]
     return max(ours, key=lambda run: run.describe().get(by) or 0.0, default=None)
 
@@ -183,10 +183,10 @@ def _sweep(run: RunFolder) -> bool:
     except OSError:  # it lives (Timeout is an OSError), or cannot be reached now: the next sweep sees to it
         return False
     if killed:
-        run.update(status="killed", applied=delivered)
+        run.update(status="killed", applied=delivered, applied_at=time.time() if delivered else None)
     elif delivered:  # `acr apply` or `acr undo` was killed
         undone = bool(run.describe().get("applied")) and not run.describe().get("undone")
-        run.update(applied=True, undone=undone)
+        run.update(applied=True, applied_at=time.time(), undone=undone)
     return True
 
 

@@ -371,6 +371,6 @@ def test_a_review_step_cannot_edit(tree, sandbox, budget) -> None:
 
 def test_edits_written_as_text_in_spite_of_tools_are_taken(tree, sandbox, budget) -> None:
     block = "calc.py\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n"
-    attempt, model = carry_out([block], tree, sandbox, budget)
+    attempt, model, _ = carry_out([block], tree, sandbox, budget)
     assert attempt.files == ("calc.py",)
     assert len(model.calls) == 1

@@ -67,6 +67,17 @@ def test_a_failing_test_is_repaired_proved_and_remembered(
     assert stats["models"]["builtin/repair"]["success_rate"] == 1.0
 
 
+def test_nothing_is_written_outside_the_home_folder_of_acr(
+    acr: Acr, git_repo: Callable[..., Path], acr_home: Path, tmp_path: Path
+) -> None:
+    acr("fix", "--dry-run", "--sandbox", "bubblewrap", cwd=git_repo(LIMIT))
+    acr("memory", "stats")
+
+    assert [path.name for path in acr_home.parent.iterdir()] == [".acr"]
+    assert [path.name for path in tmp_path.iterdir()] == ["repo"]
+    assert {oct(path.stat().st_mode & 0o777) for path in (acr_home, acr_home / "runs")} == {"0o700"}
+
+
 def test_what_is_fixed_needs_no_second_run_and_undo_takes_it_back(
     acr: Acr, git_repo: Callable[..., Path]
 ) -> None:
