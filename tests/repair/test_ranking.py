@@ -73,27 +73,25 @@ def test_how_a_value_differs(got: object, expected: object, tag: str) -> None:
     assert tag in relations(got, expected)
 
 
-TAGS = set(
-    [
-        "got_none",
-        "expected_none",
-        "truth",
-        "negated",
-        "off_by_one",
-        "rounding",
-        "scaled",
-        "type",
-        "text",
-        "case",
-        "blank",
-        "reversed",
-        "reordered",
-        "shorter",
-        "longer",
-        "duplicates",
-        "empty",
-    ]
-)
+TAGS = {
+    "got_none",
+    "expected_none",
+    "truth",
+    "negated",
+    "off_by_one",
+    "rounding",
+    "scaled",
+    "type",
+    "text",
+    "case",
+    "blank",
+    "reversed",
+    "reordered",
+    "shorter",
+    "longer",
+    "duplicates",
+    "empty",
+}
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
