@@ -13,7 +13,14 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from acr_cli.caf import Loop, Parts
-from acr_cli.errors import AcrError, NoEligibleModel, PatchConflict, UsageError
+from acr_cli.errors import (
+    AcrError,
+    AuthenticationFailed,
+    ConfigurationError,
+    NoEligibleModel,
+    PatchConflict,
+    UsageError,
+)
 from acr_cli.events import (
     Emit,
     Event,
@@ -49,7 +56,7 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
     """Carry out one task in the repository around `where`, and apply the patch if it is verified.
 
     Raises: AcrError before the run exists; afterwards every end is a result."""
-    pool = _affordable(settings, emit)
+    pool = _usable(settings, emit)
     repository = open_repository(where)
     for dead in sweep_runs(settings.home):
         emit(Notice(level="info", text=_obituary(dead)))
@@ -153,7 +160,7 @@ class _Job:
         gateway = LiteLLM(emit=self.emit, environ=os.environ)
         return {
             "agent": Agent(gateway=gateway, emit=self.emit, transcripts=self.folder.path / "transcripts"),
-            "repair": Repair(emit=self.emit),
+            "repair": Repair(emit=self.emit, time_limit=self.settings.repair_time),
         }
 
     def _verifier(self, sandbox: Sandbox) -> Verifier:
@@ -348,14 +355,30 @@ def _pool(settings: Settings) -> tuple[Candidate, ...]:
     return pool(candidates(settings), model=settings.model, allow=settings.allow, exclude=settings.exclude)
 
 
-def _affordable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
-    """The pool without those whose cost no cap can bind, which is said."""
+def _usable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
+    """The pool without those whose key is missing or whose cost no cap can bind, which is said.
+
+    Raises: ConfigurationError when nobody is left."""
+    from acr_cli.models.keys import key_for
     from acr_cli.orchestrator.pool import priced
 
-    pool = _pool(settings)
-    left = priced(pool, settings.max_cost)
-    if unpriced := [c.id for c in pool if c not in left]:
-        text = f"Left out, since no price is known and --max-cost is set: {', '.join(unpriced)}."
+    with_key: list[Candidate] = []
+    keyless: list[AuthenticationFailed] = []
+    for candidate in _pool(settings):
+        try:
+            if candidate.model:
+                key_for(candidate, os.environ)
+        except AuthenticationFailed as error:
+            keyless.append(error)
+        else:
+            with_key.append(candidate)
+    if not with_key:
+        raise ConfigurationError(keyless[0].message, hint=keyless[0].hint)
+    for error in keyless:
+        emit(Notice(level="warning", text=f"Left out: {error.message}"))
+    left = priced(with_key, settings.max_cost)
+    if unpriced := [c.id for c in with_key if c not in left]:
+        text = f"Left out, since no price is known and a run has a cap on cost: {', '.join(unpriced)}."
         emit(Notice(level="warning", text=text))
     return left
 

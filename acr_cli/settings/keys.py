@@ -78,6 +78,12 @@ KEYS: tuple[Key, ...] = (
     Key(name="memory_limit", field="memory_limit", kind="size", low=1024**2, about="memory of the tests"),
     Key(name="pids", field="pids", kind="count", low=1, about="processes of the tests"),
     Key(name="test_timeout", field="test_timeout", kind="duration", about="time for one run of the tests"),
+    Key(
+        name="repair_time",
+        field="repair_time",
+        kind="duration",
+        about="time for one search of builtin/repair",
+    ),
     Key(name="test", field="test", kind="text", about="the test command, otherwise detected"),
     Key(name="setup", field="setup", kind="text", about="the command that installs dependencies"),
     Key(name="copy_ignored", field="copy_ignored", kind="list", about="ignored files that the tests need"),

@@ -51,6 +51,7 @@ class Settings:
     memory_limit: int = 2 * 1024**3
     pids: int = 512
     test_timeout: float = 600.0
+    repair_time: float = 90.0  # for one search of builtin/repair
     test: str | None = None
     setup: str | None = None
     copy_ignored: tuple[str, ...] = ()

@@ -203,6 +203,14 @@ def test_a_provider_that_is_down_is_void_and_the_next_candidate_takes_over(
     assert [o["candidate"] for o in outcomes(acr)] == ["openai/strong"]
 
 
+def test_models_without_their_keys_are_known_before_anything_runs(acr: Acr, broken: Path) -> None:
+    done = acr("fix", "--allow", "openai/gpt-5.4,anthropic/claude-opus-4-6", cwd=broken)
+
+    assert done.returncode == 3
+    assert "OPENAI_API_KEY, which is not set" in done.stderr
+    assert "running the tests" not in done.stderr
+
+
 def test_all_providers_down_is_exit_five_and_nothing_is_remembered(
     acr: Acr, broken: Path, pool: Pool
 ) -> None:
