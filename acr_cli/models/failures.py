@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -32,6 +32,7 @@ _NO_CREDIT = re.compile(
 _UNREADABLE = re.compile(
     r"Expecting (value|property|',' delimiter)|JSONDecodeError|Unterminated string|Invalid control"
 )
+_UNREACHED = ("ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror")
 _PREFIXES = re.compile(r"^(litellm\.)?(\w+(Error|Exception)(: | - )(litellm\.)?)+")
 
 
@@ -44,6 +45,8 @@ def ours(
     """
     name, status = type(error).__name__, getattr(error, "status_code", None)
     who, text = candidate.id, _first_line(error, key)
+    if any(type(cause).__name__ in _UNREACHED for cause in _causes(error)):
+        return unreachable(candidate)
     if name == "Timeout" or status == 408:
         return ProviderUnavailable(f"{who}: no answer in time.", hint="Is the provider up?")
     if name == "JSONDecodeError" or _UNREADABLE.search(str(error)):
@@ -57,9 +60,32 @@ def ours(
     if isinstance(status, int) and 400 <= status < 500:
         return _refused(status, candidate, text, _retry_after(error, now))
     failed = (
-        "the provider cannot be reached" if status is None else f"the provider failed with status {status}"
+        "the connection to the provider failed"
+        if status is None
+        else f"the provider failed with status {status}"
     )
-    return ProviderUnavailable(f"{who}: {failed}: {text}", retry_after=_retry_after(error, now))
+    return ProviderUnavailable(
+        f"{who}: {failed}: {text}", hint="Try again later.", retry_after=_retry_after(error, now)
+    )
+
+
+def unreachable(candidate: Candidate) -> ProviderUnavailable:
+    """Nobody accepts a connection where this candidate is to be found. Pure."""
+    if candidate.base_url is None:
+        return ProviderUnavailable(
+            f"{candidate.id}: its provider cannot be reached.", hint="Is this machine online?"
+        )
+    return ProviderUnavailable(
+        f"{candidate.id} cannot be reached at {candidate.base_url}.",
+        hint="Start the server there, or change base_url in config.toml.",
+    )
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those that it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _refused(status: int, candidate: Candidate, text: str, retry_after: float | None) -> ProviderError:
@@ -94,11 +120,7 @@ def _no_credit(who: str, text: str) -> AuthenticationFailed:
 
 def _first_line(error: Exception, key: str | None) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
-    text = (
-        re.sub(r"^(litellm\.)?(\w+(Error|Exception)(: | - )(litellm\.)?)+", "", lines[0].strip())
-        if lines
-        else ""
-    )
+    text = _PREFIXES.sub("", lines[0].strip()) if lines else ""
     text = text.partition(" Original exception:")[0]
     if key:
         text = text.replace(key, "***")

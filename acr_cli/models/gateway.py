@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import math
 import os
+import socket
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
+from urllib.parse import urlsplit
 
 from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderError
 from acr_cli.events import Emit, ModelText, Notice
 from acr_cli.models.conversation import Extras, check_order, size_in_bytes, wire_message, wire_tool
-from acr_cli.models.failures import ours
+from acr_cli.models.failures import ours, unreachable
 from acr_cli.models.hearing import Hearing
 from acr_cli.models.keys import key_for, no_redirects
-from acr_cli.models.prices import MILLION, cost_of, facts, provider_of
+from acr_cli.models.prices import MILLION, cost_of, facts, is_loopback, provider_of
 from acr_cli.protocols import Budget, Message, Reply, Tool
 from acr_cli.records import Candidate, Usage
 
@@ -116,6 +118,8 @@ class LiteLLM:
         """One tiny real call, tried once, to see whether a model answers; what it said, on one line.
 
         Raises: ProviderError."""
+        if candidate.base_url is not None and is_loopback(candidate.base_url):
+            _knock(candidate, self._patience.connect)
         ask = Message(role="user", content="Answer with the one word: ready")
         once = LiteLLM(
             emit=lambda _: None,
@@ -255,6 +259,18 @@ def _examine(request: _Request, hearing: Hearing) -> None:
             f"{candidate.id}: the server read {read} tokens of about {request.tokens}: it cuts prompts.",
             hint="Give the server a larger context, and set context_window in config.toml.",
         )
+
+
+def _knock(candidate: Candidate, seconds: float) -> None:
+    """See whether a server on this machine is up, before litellm is imported for it.
+
+    Raises: ProviderUnavailable."""
+    parts = urlsplit(candidate.base_url or "")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "localhost", port), timeout=seconds).close()
+    except OSError as error:
+        raise unreachable(candidate) from error
 
 
 def _is_ollama(candidate: Candidate) -> bool:

@@ -60,23 +60,29 @@ def variables(candidate: Candidate) -> tuple[str, ...]:
 def missing_key(candidate: Candidate, environ: Mapping[str, str]) -> str:
     """The variable that must be set before this candidate can answer; "" when nothing is missing. Pure."""
     names = variables(candidate)
-    return names[0] if names and not any(environ.get(name) for name in names) else ""
+    if any(environ.get(name) for name in names):
+        return ""
+    if candidate.base_url is not None and is_loopback(candidate.base_url):
+        return ""  # a server on this machine seldom asks for one
+    return names[0] if names else ""
+
+
+def needs_key(candidate: Candidate, variable: str) -> AuthenticationFailed:
+    """The error of a candidate whose key is missing. Pure."""
+    return AuthenticationFailed(
+        f"{candidate.id} needs {variable}, which is not set.",
+        hint=f"Set {variable} in the environment or in ~/.acr/.env.",
+    )
 
 
 def key_for(candidate: Candidate, environ: Mapping[str, str]) -> str | None:
     """The key to send, `NO_KEY` to an endpoint that has none, None where litellm has ways of its own.
 
     Raises: AuthenticationFailed that names the variable."""
-    missing = missing_key(candidate, environ)
-    if not missing:
-        found = next((environ[name] for name in variables(candidate) if environ.get(name)), None)
-        return NO_KEY if found is None and candidate.base_url is not None else found
-    if candidate.base_url is not None and is_loopback(candidate.base_url):
-        return NO_KEY
-    raise AuthenticationFailed(
-        f"{candidate.id} needs a key, and {missing} is not set.",
-        hint=f"Set {missing} in the environment or in ~/.acr/.env.",
-    )
+    if missing := missing_key(candidate, environ):
+        raise needs_key(candidate, missing)
+    found = next((environ[name] for name in variables(candidate) if environ.get(name)), None)
+    return NO_KEY if found is None and candidate.base_url is not None else found
 
 
 @contextmanager

@@ -293,6 +293,24 @@ def test_probe_asks_once_and_gives_the_answer_on_one_line() -> None:
     assert asked.events == []
 
 
+def test_a_server_that_is_down_is_named_by_its_address() -> None:
+    with LoopbackServer({"m": []}) as server:
+        url = server.base_url
+    dead = candidate(url)
+    asked = line(tries=1)
+    for ask in (asked.gateway.probe, asked.ask):
+        with pytest.raises(ProviderUnavailable) as caught:
+            ask(dead)
+        assert caught.value.message == f"{dead.id} cannot be reached at {url}."
+        assert "Start the server" in caught.value.hint
+    assert asked.events == []
+
+
+def test_a_name_that_no_server_has_cannot_be_reached() -> None:
+    with pytest.raises(ProviderUnavailable, match=r"cannot be reached at http://nowhere\.invalid/v1"):
+        line(tries=1).gateway.probe(candidate("http://nowhere.invalid/v1"))
+
+
 # --- local servers ----------------------------------------------------------------------------------------
 
 
@@ -379,7 +397,7 @@ def test_base_urls_of_the_environment_have_no_effect(monkeypatch) -> None:
 
 
 def test_a_missing_key_names_its_variable_and_sends_nothing() -> None:
-    with pytest.raises(AuthenticationFailed, match="ANTHROPIC_API_KEY is not set") as caught:
+    with pytest.raises(AuthenticationFailed, match="needs ANTHROPIC_API_KEY, which is not set") as caught:
         line().ask(candidate(None, model="anthropic/claude-opus-5-5"))
     assert caught.value.exit_code == 5
     assert "ANTHROPIC_API_KEY" in caught.value.hint
