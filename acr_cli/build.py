@@ -374,8 +374,8 @@ def _usable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
             with_key.append(candidate)
     if not with_key:
         raise ConfigurationError(keyless[0].message, hint=keyless[0].hint)
-    for error in keyless:
-        emit(Notice(level="warning", text=f"Left out: {error.message}"))
+    for missing in keyless:
+        emit(Notice(level="warning", text=f"Left out: {missing.message}"))
     left = priced(with_key, settings.max_cost)
     if unpriced := [c.id for c in with_key if c not in left]:
         text = f"Left out, since no price is known and a run has a cap on cost: {', '.join(unpriced)}."
