@@ -83,7 +83,7 @@ def read(tree: Path) -> Package | None:
         header=_header(project),
         entry_points=_entry_points(project, poetry, cfg, call),
         certain=version != UNKNOWN,
-        modules=_modules(tree, document, call),
+        modules=_modules(tree),
     )
 
 
@@ -152,19 +152,31 @@ def _entries(value: Any) -> list[tuple[str, str]]:
     return [(name.strip(), target.strip()) for name, _, target in pairs if name.strip() and target.strip()]
 
 
-def _modules(tree: Path, document: dict[str, Any], call: dict[str | None, Any]) -> tuple[str, ...]:
-    """The version modules that a build writes and that are not there."""
+def generated_files(tree: Path) -> tuple[str, ...]:
+    """Paths of the modules that a build writes, as the manifests name them, whether they are there or not."""
+    call: dict[str | None, Any] = next(setup_calls(read_text(tree / "setup.py")), {})
+    named = _written(toml(tree / "pyproject.toml"), call)
+    return tuple(
+        dict.fromkeys(p for p in named if isinstance(p, str) and p.endswith(".py") and ".." not in p)
+    )
+
+
+def _modules(tree: Path) -> tuple[str, ...]:
+    """Dotted names of those that are not there."""
+    found = []
+    for path in generated_files(tree):
+        root = next((r for r in source_roots(tree) if path.startswith(r + "/")), "")
+        dotted = path.removeprefix(root).strip("/").removesuffix(".py").replace("/", ".")
+        if not (tree / path).exists() and all(part.isidentifier() for part in dotted.split(".")):
+            found.append(dotted)
+    return tuple(found)
+
+
+def _written(document: dict[str, Any], call: dict[str | None, Any]) -> list[Any]:
     tool = table(document, "tool")
     scm, hatch = table(tool, "setuptools_scm"), table(tool, "hatch")
     vcs = table(table(table(hatch, "build"), "hooks"), "vcs")
     in_setup = table(call, "use_scm_version")
     named = [scm.get("version_file"), scm.get("write_to"), vcs.get("version-file"), in_setup.get("write_to")]
     named += [in_setup.get("version_file"), table(table(tool, "pdm"), "version").get("write_to")]
-    found = []
-    for path in named:
-        if isinstance(path, str) and path.endswith(".py") and ".." not in path and not (tree / path).exists():
-            root = next((r for r in source_roots(tree) if path.startswith(r + "/")), "")
-            dotted = path.removeprefix(root).strip("/").removesuffix(".py").replace("/", ".")
-            if all(part.isidentifier() for part in dotted.split(".")):
-                found.append(dotted)
-    return tuple(dict.fromkeys(found))
+    return named
