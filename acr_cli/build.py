@@ -158,7 +158,9 @@ class _Job:
         from acr_cli.repair.backend import Repair
 
         gateway = LiteLLM(emit=self.emit, environ=os.environ)
+        installed = {name: load("backends", name, {})(emit=self.emit) for name in self.settings.backends}
         return {
+            **installed,
             "agent": Agent(gateway=gateway, emit=self.emit, transcripts=self.folder.path / "transcripts"),
             "repair": Repair(emit=self.emit, time_limit=self.settings.repair_time),
         }
@@ -168,7 +170,9 @@ class _Job:
         from acr_cli.verifier.verifier import Verifier as TestVerifier
 
         return TestVerifier(
-            toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
+            toolchains=[
+                load("toolchains", name, BUILTIN)() for name in (*self.settings.toolchains, *BUILTIN)
+            ],
             sandbox=sandbox,
             emit=self.emit,
             test=self.settings.test,
@@ -312,14 +316,16 @@ def _policy(settings: Settings) -> Policy:
     from acr_cli.orchestrator.policies import open_policy
 
     name = "fixed" if settings.model else settings.policy
-    return open_policy(name, exploration=settings.exploration, attempts=settings.attempts)
+    return open_policy(
+        name, exploration=settings.exploration, attempts=settings.attempts, voters=settings.voters
+    )
 
 
 # --- the pool ---------------------------------------------------------------------------------------------
 
 
 def candidates(settings: Settings) -> tuple[Candidate, ...]:
-    """Everybody who could take a step: the accepted models, and the built-in repair."""
+    """Everybody who could take a step: the accepted models, the built-in repair, installed backends."""
     from acr_cli.models.catalogue import candidates as models
 
     repair = Candidate(
@@ -329,7 +335,8 @@ def candidates(settings: Settings) -> tuple[Candidate, ...]:
         price=Price(input=0.0, output=0.0, per_second=settings.time_price, source="builtin"),
         local=True,
     )
-    return (*models(settings, os.environ), repair)
+    installed = (replace(repair, id=name, backend=name, family=name) for name in settings.backends)
+    return (*models(settings, os.environ), repair, *installed)
 
 
 def detect(settings: Settings) -> tuple[Found, ...]:

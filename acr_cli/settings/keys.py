@@ -35,7 +35,7 @@ class Key:
         return "ACR_" + self.name.upper().replace(".", "_")
 
 
-SANDBOXES = ("none", "bubblewrap", "auto", "docker")  # loosest first; `auto` is never looser than bubblewrap
+SANDBOXES = ("auto", "docker", "bubblewrap", "none")
 POLICIES = ("acrouter", "escalate", "fixed")
 
 KEYS: tuple[Key, ...] = (
@@ -71,7 +71,7 @@ KEYS: tuple[Key, ...] = (
         name="network",
         field="network",
         kind="text",
-        choices=("on", "none"),
+        choices=("none", "on"),
         project="strict",
         about="for tests",
     ),
@@ -87,6 +87,9 @@ KEYS: tuple[Key, ...] = (
     Key(name="test", field="test", kind="text", about="the test command, otherwise detected"),
     Key(name="setup", field="setup", kind="text", about="the command that installs dependencies"),
     Key(name="copy_ignored", field="copy_ignored", kind="list", about="ignored files that the tests need"),
+    Key(name="voters", field="voters", kind="list", about="installed voters besides the built-in ones"),
+    Key(name="toolchains", field="toolchains", kind="list", about="installed toolchains, asked first"),
+    Key(name="backends", field="backends", kind="list", about="installed backends that may take a step"),
     Key(name="commit", field="commit", kind="flag", about="commit a verified fix"),
     Key(name="memory.bound", field="memory_bound", kind="count", low=1, about="outcomes that are kept"),
     Key(name="memory.store_text", field="store_text", kind="flag", project="strict", about="keep task texts"),
@@ -119,7 +122,7 @@ def parse(key: Key, text: str, place: str, error: type[AcrError] = Configuration
 
 def checked(key: Key, value: object, place: str, error: type[AcrError] = ConfigurationError) -> Any:
     """The value in the shape of its field. Raises: `error`."""
-    subject = place if place.startswith(("-", "ACR_")) else f"{place}: {key.name}"
+    subject = place if place == key.name or place.startswith(("-", "ACR_")) else f"{place}: {key.name}"
     try:
         return _SHAPES[key.kind](key, value)
     except Misfit as problem:
@@ -207,8 +210,18 @@ _SHAPES: Mapping[str, Callable[[Key, object], Any]] = {
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """ "; did you mean 'max_cost'?", or nothing. Pure."""
-    near = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = closest(name, known)
+    return f"; did you mean {near!r}?" if near else ""
+
+
+def closest(name: str, known: Sequence[str]) -> str:
+    """The known name that was meant: the only one that it begins, else the most similar one, else "". Pure."""
+    begun = [each for each in known if name.strip("-") and each.startswith(name)]
+    if begun:
+        return min(begun, key=len)
+    bare = {each.strip("-"): each for each in known}
+    near = get_close_matches(name.strip("-"), bare, n=1, cutoff=0.6)
+    return bare[near[0]] if near else ""
 
 
 def either(choices: Sequence[str]) -> str:

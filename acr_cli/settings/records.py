@@ -56,6 +56,10 @@ class Settings:
     setup: str | None = None
     copy_ignored: tuple[str, ...] = ()
 
+    voters: tuple[str, ...] = ()  # installed parts besides the built-in ones, by name
+    toolchains: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+
     memory_bound: int = 20_000
     store_text: bool = True
     embedder: str = "minilm"  # "minilm" | "sentence-transformers:MODEL"

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from acr_cli.errors import ConfigurationError, UsageError
-from acr_cli.settings.keys import BY_NAME, KEYS, SANDBOXES, Key, checked, nearest, parse
+from acr_cli.settings.keys import BY_NAME, KEYS, Key, checked, nearest, parse
 from acr_cli.settings.lines import flatten, line_of
 from acr_cli.settings.models import model_entry
 from acr_cli.settings.records import ModelEntry, Settings
 
 PROJECT_FILE = ".acr.toml"
 PROJECT_BYTES = 64 * 1024  # a longer project file is refused
+# The loosest value first.
 _STRICTEST: Mapping[str, Sequence[object]] = {
-    "sandbox": SANDBOXES,
+    "sandbox": ("none", "bubblewrap", "auto", "docker"),  # `auto` is never looser than bubblewrap
     "network": ("on", "none"),
     "memory.store_text": (True, False),
 }
