@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
+from itertools import zip_longest
 from typing import Any
 
 import typer
@@ -15,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from acr_cli import __version__
+from acr_cli.cli.examples import epilog
 from acr_cli.cli.invocation import Invocation
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -31,6 +33,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Name -> module, whose `app` is the command, and the line that stands for it in the list of commands."""
 
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Repair": ("fix", "apply", "undo"),
+    "Look and learn": ("route", "memory", "runs"),
+    "Set up": ("models", "config", "doctor", "completion"),
+}
+"""How the list of commands is divided."""
+
+WIDE = 78  # columns of a help text from which on options stand in two columns
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 _GLOBAL = "global_"
 
@@ -45,6 +55,20 @@ class Leaf(TyperCommand):
         _take_globals(ctx)
         return super().invoke(ctx)
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        if text := epilog(ctx.command_path):
+            formatter.write_paragraph()
+            formatter.write(text)
+
+
+class Branch(TyperGroup):
+    """A command with commands of its own; their lines in its help are whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        lines = [(name, first_line(command)) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(lines)
+
 
 class Lazy(TyperGroup):
     """The root: knows its commands by name and line, and imports one when it is asked for."""
@@ -53,9 +77,20 @@ class Lazy(TyperGroup):
         super().__init__(**rest)
         self.commands = _Commands()
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Commands first, then the options in two columns: all of it is to fit on one screen."""
+        formatter.write_paragraph()
+        width = max(map(len, COMMANDS))
+        for title, names in SECTIONS.items():
+            formatter.write(f"{title}:\n")
+            formatter.write("".join(f"  {name:<{width}}  {COMMANDS[name][1]}\n" for name in names))
+        formatter.write_paragraph()
+        options = [record for param in self.get_params(ctx) if (record := param.get_help_record(ctx))]
+        formatter.write("Options, before or after a command:\n")
+        if formatter.width < WIDE:
+            formatter.write_dl(options)
+        else:
+            formatter.write("".join(f"{line}\n" for line in _in_two_columns(options)))
 
 
 class _Commands(MutableMapping[str, Any]):
@@ -85,9 +120,25 @@ class _Commands(MutableMapping[str, Any]):
         return len(COMMANDS)
 
 
+def first_line(command: Any) -> str:
+    """What a command's help begins with. Pure."""
+    return str(command.help or "").strip().split("\n", maxsplit=1)[0]
+
+
+def _in_two_columns(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Names and what they mean, the first half left of the second. Pure."""
+    half = (len(rows) + 1) // 2
+    columns = [rows[:half], rows[half:]]
+    names = [max(len(name) for name, _ in column) for column in columns]
+    cells = [[f"  {n:<{size}}  {says}" for n, says in c] for c, size in zip(columns, names, strict=True)]
+    width = max(map(len, cells[0]))
+    return [f"{left:<{width}}{right}".rstrip() for left, right in zip_longest(*cells, fillvalue="")]
+
+
 def group(help_text: str) -> typer.Typer:
     """A command with commands of its own, or (with a single one and no callback) one command."""
     return typer.Typer(
+        cls=Branch,
         help=help_text,
         add_completion=False,
         rich_markup_mode=None,
@@ -118,16 +169,16 @@ def root() -> TyperGroup:
     @app.callback()
     def acr(
         ctx: typer.Context,
-        global_directory: str = typer.Option(None, "-C", metavar="DIR", help="Act as if started in DIR."),
-        global_quiet: bool = typer.Option(False, "-q", "--quiet", help="No progress, only the result."),
-        global_verbose: bool = typer.Option(False, "-v", "--verbose", help="More progress; full traces."),
+        global_directory: str = typer.Option(None, "-C", metavar="DIR", help="Work in DIR."),
+        global_quiet: bool = typer.Option(False, "-q", "--quiet", help="Only the result."),
+        global_verbose: bool = typer.Option(False, "-v", "--verbose", help="Say more."),
         global_no_color: bool = typer.Option(False, "--no-color", help="No colour."),
         global_config: str = typer.Option(None, "--config", metavar="FILE", help="Instead of config.toml."),
         version: bool = typer.Option(
             False, "--version", help="Show the version.", is_eager=True, callback=_show_version
         ),
     ) -> None:
-        """Repair code in a git repository: route each step to a model, verify the result, remember it."""
+        """Repair code in git: route each step to a model, verify the result, remember."""
         _take_globals(ctx)
 
     command = get_command(app)

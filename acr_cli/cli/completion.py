@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from acr_cli.cli.app import COMMANDS, Leaf, group, root
+from acr_cli.cli.app import COMMANDS, Leaf, first_line, group, root
 from acr_cli.errors import UsageError
 from acr_cli.settings import KEYS
 
@@ -121,7 +121,7 @@ def _node(command: Any, path: tuple[str, ...], line: str) -> Node:
 def _line(command: Any, path: tuple[str, ...], name: str) -> str:
     if len(path) == 1:
         return COMMANDS[name][1]
-    return str(command.help or "").strip().split("\n", maxsplit=1)[0]
+    return first_line(command)
 
 
 def _flag(option: Any) -> Flag:

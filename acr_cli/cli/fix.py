@@ -31,7 +31,12 @@ VALUES = (
     *("sandbox", "image", "network", "setup"),
 )
 SWITCHES = ("commit", "dry_run", "plan_only", "yes")
-POLICY = typer.Option(None, metavar="|".join(POLICIES), help="How models are chosen.")
+POLICY = typer.Option(
+    None,
+    metavar="|".join(POLICIES),
+    help="How models are chosen. acrouter (the default): by a weighted vote; escalate: the cheapest first;"
+    " fixed: in the order of `acr models list`.",
+)
 SANDBOX = typer.Option(None, metavar="auto|docker|bubblewrap|none", help="Where tests run.")
 
 
@@ -60,8 +65,8 @@ def fix(
     ),
     commit: bool = typer.Option(False, "--commit", help="Commit exactly the changed files."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show the verified patch, but do not apply it."),
-    plan_only: bool = typer.Option(False, "--plan-only", help="Stop after the plan."),
-    yes: bool = typer.Option(False, "--yes", help="Answer questions with yes."),
+    plan_only: bool = typer.Option(False, "--plan-only", help="Show the steps of the plan, and stop."),
+    yes: bool = typer.Option(False, "--yes", help="Answer every question with yes."),
     as_json: bool = typer.Option(
         False, "--json", help="One JSON event a line on stdout; the result is the last."
     ),
@@ -71,6 +76,10 @@ def fix(
 
     Without TASK the failing tests are what is to be fixed. A patch is applied only when tests prove it; it is
     left uncommitted, and `acr undo` reverses it.
+
+    Exit codes: 0 fixed and verified, or nothing to fix; 1 not fixed; 2 usage; 3 configuration or keys;
+    4 no sandbox, or the tests cannot start in it; 5 every provider failed; 6 the budget is reached;
+    8 a patch that nothing proves was kept; 9 the repository is refused; 130 interrupted.
     """
     invocation: Invocation = ctx.obj
     lines = JsonLines()

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from acr_cli import __version__
 from acr_cli.errors import AcrError
@@ -121,8 +121,19 @@ def _run(arguments: list[str], invocation: Invocation) -> int:
             # A command that was called without anything shows its help.
             sys.stderr.write(text.rstrip() + "\n")
             return 2
-        raise UsageError(_sentence(text), hint=f"`{path} -h` shows what it takes.") from None
+        raise UsageError(_usage(error, context_, text), hint=f"`{path} -h` shows what it takes.") from None
     return result if isinstance(result, int) else 0
+
+
+def _usage(error: Exception, context: Any, text: str) -> str:
+    """What is wrong with a command line; of an option that does not exist, which one was meant."""
+    from acr_cli.settings.keys import nearest
+
+    option = getattr(error, "option_name", None)
+    if not hasattr(error, "possibilities") or option is None or context is None:
+        return _sentence(text)
+    known = [name for param in context.command.get_params(context) for name in param.opts]
+    return _sentence(f"There is no option {option}{nearest(option, [n for n in known if n[:2] == '--'])}")
 
 
 def _sentence(text: str) -> str:

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,17 +16,20 @@ from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.runs import day, whole
 from acr_cli.cli.terminal import asks, confirmed, one_line
-from acr_cli.cli.words import count, number, percent, seconds, size, usd
+from acr_cli.cli.words import count, listed, number, percent, seconds, size, usd
 from acr_cli.errors import UsageError
-from acr_cli.records import SCHEMA, Outcome
+from acr_cli.records import SCHEMA, Dimension, Outcome
+from acr_cli.settings.keys import either, nearest
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from acr_cli.memory.stats import Group, MemoryStats
+    from acr_cli.memory.store import Memory
 
 app = group("What acr remembers of past outcomes.")
 
+VERDICTS = ("passed", "failed", "unverified")
 JSON = typer.Option(False, "--json", help="As data.")
 
 
@@ -99,7 +103,7 @@ def list_(
     ctx: typer.Context,
     limit: str = typer.Option("20", "-n", metavar="N", help="The newest N."),
     model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
-    dimension: str = typer.Option(None, metavar="NAME", help="Of this dimension."),
+    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
     verdict: str = typer.Option(None, metavar="passed|failed|unverified", help="With this verdict."),
     as_json: bool = JSON,
 ) -> int:
@@ -109,6 +113,8 @@ def list_(
     from acr_cli.cli.table import say, show_table
 
     invocation: Invocation = ctx.obj
+    _check_choice("--dimension", dimension, tuple(Dimension))
+    _check_choice("--verdict", verdict, VERDICTS)
     store = build.memory(invocation.settings())
     outcomes = store.list(whole(limit, "-n"), candidate=model, dimension=dimension, verdict=verdict)
     if as_json:
@@ -117,9 +123,15 @@ def list_(
     elif not outcomes:
         say(invocation.out, "No outcome.")
     else:
-        columns = ["id", "time", "model", "dimension", "verdict", ">u", ">cost", "task"]
+        columns = ["=id", "=time", "model", "dimension", "verdict", ">u", ">cost", "task"]
         show_table(invocation.out, columns, [_row(outcome) for outcome in outcomes])
     return 0
+
+
+def _check_choice(flag: str, given: str | None, choices: Sequence[str]) -> None:
+    """Raises: UsageError for a value that no outcome has."""
+    if given is not None and given not in choices:
+        raise UsageError(f"{flag} must be {either(choices)}, not {given!r}{nearest(given, choices)}.")
 
 
 def _row(outcome: Outcome) -> list[str]:
@@ -145,7 +157,7 @@ def outcome_shape(outcome: Outcome) -> dict[str, Any]:
 @app.command(cls=Leaf)
 def show(
     ctx: typer.Context,
-    id_: str = typer.Argument(..., metavar="ID", help="Of the outcome."),
+    id_: str = typer.Argument(..., metavar="ID", help="Of the outcome, or the beginning of it."),
     as_json: bool = JSON,
 ) -> int:
     """Show everything that is kept of one outcome."""
@@ -154,9 +166,7 @@ def show(
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
-    outcome = build.memory(invocation.settings()).get(id_)
-    if outcome is None:
-        raise UsageError(f"There is no outcome {id_!r}.", hint="`acr memory list` shows them.")
+    outcome = _found(build.memory(invocation.settings()), id_)
     if as_json:
         shapes.write(outcome_shape(outcome))
         return 0
@@ -173,16 +183,34 @@ def show(
     return 0
 
 
+def _found(store: Memory, id_: str) -> Outcome:
+    """The outcome of this id or unique beginning. Raises: UsageError, StoreError."""
+    if exact := store.get(id_):
+        return exact
+    begun = [each for each in store.list(store.stats().outcomes) if id_ and each.id.startswith(id_)]
+    if len(begun) > 1:
+        which = listed([each.id for each in begun])
+        raise UsageError(f"{id_!r} is the beginning of several outcomes: {which}.", hint="Give more of it.")
+    if not begun:
+        raise UsageError(f"There is no outcome {id_!r}.", hint="`acr memory list` shows them.")
+    return begun[0]
+
+
 @app.command(cls=Leaf)
 def forget(
     ctx: typer.Context,
     ids: list[str] = typer.Argument(None, metavar="ID", help="These outcomes."),
     model: str = typer.Option(None, metavar="MODEL", help="All of this model."),
-    repository: str = typer.Option(None, metavar="NAME", help="All of this repository, as `show` names it."),
+    repository: str = typer.Option(
+        None, metavar="DIR|ID", help="All of this repository: its folder, or as `acr memory show` names it."
+    ),
     before: str = typer.Option(None, metavar="DATE", help="All that are older, as 2026-01-31."),
     yes: bool = typer.Option(False, "--yes", help="Do not ask."),
 ) -> int:
-    """Remove outcomes for good: those for which all that is given holds."""
+    """Remove outcomes for good: those for which all that is given holds.
+
+    Their number is shown and asked about first.
+    """
     from acr_cli import build
     from acr_cli.cli.table import say
 
@@ -190,22 +218,51 @@ def forget(
     wanted: Mapping[str, Any] = {
         "ids": tuple(ids or ()),
         "candidate": model,
-        "repository": repository,
+        "repository": _identity(repository),
         "before": _time(before),
     }
     if not any(wanted.values()):
         raise UsageError("What is to be forgotten?", hint="Give an id, --model, --repository or --before.")
+    store = build.memory(invocation.settings())
+    known = store.stats()
+    chosen = count(len(store.list(known.outcomes, **wanted)), "outcome")
+    chosen += _criteria(ids or (), model, repository, before)
+    if known.evicted and not ids:
+        chosen += ", and what older ones left in the statistics"
     if not yes:
         if not asks():
-            raise UsageError("Forgetting cannot be undone and needs your consent.", hint="--yes gives it.")
-        if not confirmed("Forget these outcomes for good?"):
+            raise UsageError(
+                f"Forgetting {chosen} cannot be undone and needs your consent.", hint="--yes gives it."
+            )
+        if not confirmed(f"Forget {chosen}, for good?"):
+            say(invocation.err, "Nothing was forgotten.")
             return 0
-    forgotten = build.memory(invocation.settings()).forget(**wanted)
+    forgotten = store.forget(**wanted)
     say(invocation.out, f"Forgot {count(forgotten.outcomes + forgotten.evicted, 'outcome')}.")
     if forgotten.mixed:
         kept = count(forgotten.mixed, "older outcome")
         say(invocation.out, f"{kept} could not be told apart from newer ones, and stay as numbers.")
     return 0
+
+
+def _criteria(ids: Sequence[str], model: str | None, repository: str | None, before: str | None) -> str:
+    """What outcomes are chosen by, in words. Pure."""
+    parts = [f" named {listed(ids)}"] if ids else []
+    parts += [f" of {model}"] if model else []
+    parts += [f" in {repository}"] if repository else []
+    parts += [f" older than {before}"] if before else []
+    return "".join(parts)
+
+
+def _identity(repository: str | None) -> str | None:
+    """How memory names a repository that was given by its folder or by that name.
+
+    Raises: RepositoryRefused."""
+    from acr_cli import build
+
+    if repository is None or not Path(repository).expanduser().is_dir():
+        return repository
+    return build.identity(Path(repository).expanduser())
 
 
 def _time(text: str | None) -> float | None:

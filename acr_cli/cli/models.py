@@ -98,8 +98,16 @@ def add(
     api_key_env: str = typer.Option(None, metavar="VARIABLE", help="The variable that holds the key."),
     price: str = typer.Option(None, metavar="IN,OUT", help="USD per million tokens."),
     effort: str = typer.Option(None, metavar="LEVEL,...", help="Reasoning efforts, each a candidate."),
-    family: str = typer.Option(None, metavar="NAME", help="What its prior is taken from."),
-    edit: str = typer.Option(None, metavar="FORMAT", help="How it writes edits; default auto."),
+    family: str = typer.Option(
+        None,
+        metavar="NAME",
+        help="Whose published results it is expected to match at first; default: by its name.",
+    ),
+    edit: str = typer.Option(
+        None,
+        metavar="FORMAT",
+        help="How it writes edits: tools, search-replace, whole-file, unified-diff or auto (the default).",
+    ),
     context: str = typer.Option(None, metavar="TOKENS", help="Its context window."),
 ) -> int:
     """Add a model to the config file; from then on it may be chosen."""

@@ -6,6 +6,9 @@ elsewhere. All that comes from models, tests and files is cleaned of control seq
 
 from __future__ import annotations
 
+import math
+import re
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +39,22 @@ if TYPE_CHECKING:
     from rich.status import Status as Spinner
 
 DURING = (Progress, ModelText, ToolCalled, Notice)  # what may happen while something slow goes on
+PAUSE = 10.0  # seconds between two lines of progress that differ in their numbers only
+_NUMBERS = re.compile(r"\d[\d.,]*")
 LABEL = 10  # columns of the word that a line begins with
 
 
 class Screen:
     """Shows the events of one run on a console. `emit` never raises."""
 
-    def __init__(self, console: Console, *, quiet: bool = False, verbose: bool = False) -> None:
+    def __init__(
+        self,
+        console: Console,
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._console = console
         self._quiet = quiet
         self._verbose = verbose
@@ -50,6 +62,8 @@ class Screen:
         self._spinner: Spinner | None = None
         self._steps: tuple[str, ...] = ()
         self._reply = ""
+        self._clock = clock
+        self._said: dict[str, float] = {}  # progress without its numbers -> when it was shown last
 
     def emit(self, event: Event) -> None:
         """Show an event; a screen that has gone away stops nothing."""
@@ -92,12 +106,19 @@ class Screen:
     def progress(self, event: Progress) -> None:
         text = one_line(event.text)
         if not self._spins:
-            self._below(text)
+            self._say_at_times(text)
         elif self._spinner is None:
             self._spinner = self._console.status(text, spinner_style="dim")
             self._spinner.start()
         else:
             self._spinner.update(text)
+
+    def _say_at_times(self, text: str) -> None:
+        """A line of progress, unless one that differs in its numbers only has just been shown."""
+        kind, now = _NUMBERS.sub("0", text), self._clock()
+        if now - self._said.get(kind, -math.inf) >= PAUSE:
+            self._said[kind] = now
+            self._below(text)
 
     def notice(self, event: Notice) -> None:
         if self._quiet and event.level != "warning":
@@ -258,6 +279,7 @@ HEADLINES: Mapping[Status, tuple[str, str]] = {
     Status.NOT_FIXED: ("Not fixed.", "bold red"),
     Status.NOTHING_TO_FIX: ("Nothing to fix.", "bold green"),
     Status.CHANGED_UNVERIFIED: ("A patch was made, but nothing proves it.", "bold yellow"),
+    Status.PLANNED: ("The plan was made; nothing was changed.", "bold green"),
     Status.BUDGET: ("The budget is reached.", "bold yellow"),
     Status.INTERRUPTED: ("Interrupted; your files are as they were.", "bold yellow"),
     Status.REFUSED: ("The repository was refused.", "bold red"),
@@ -270,12 +292,17 @@ def show_result(console: Console, result: RunResult) -> None:
     """Summary, diff and receipt; of a run that an error ended, what is left to say besides the error."""
     from rich.text import Text
 
+    if result.error_id and not result.patch and not result.receipt.paid_usd:
+        return  # the error, on stderr, says all
     headline, style = HEADLINES[result.status]
     summary = clean(result.summary).strip()
     if result.status is Status.FIXED and summary:
         console.print(Text.assemble((headline, style), f" {summary}"), soft_wrap=True)
     elif not result.error_id:
-        console.print(Text(summary or headline, style), soft_wrap=True)
+        first, _, rest = (summary or headline).partition("\n")
+        console.print(Text(first, style), soft_wrap=True)
+        if rest:
+            console.print(Text(rest), soft_wrap=True)
     if result.patch:
         console.print()
         show_patch(console, result.patch)

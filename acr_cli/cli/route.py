@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from acr_cli.cli.app import Leaf, group
+from acr_cli.cli.fix import POLICY
 from acr_cli.cli.inputs import read_task
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.words import percent, usd
@@ -26,7 +27,7 @@ def route(
     task: str = typer.Argument(..., metavar="TASK|-", help="The task, as for `acr fix`."),
     explain: bool = typer.Option(False, "--explain", help="Every candidate with its votes, and the ladder."),
     as_json: bool = typer.Option(False, "--json", help="The same as data."),
-    policy: str = typer.Option(None, metavar="acrouter|escalate|fixed", help="How models are chosen."),
+    policy: str = POLICY,
 ) -> int:
     """Show which model would be chosen, and why; no model is called."""
     invocation: Invocation = ctx.obj

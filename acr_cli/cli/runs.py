@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path, PurePath
 from typing import Any
 
 import typer
@@ -12,7 +15,8 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.terminal import one_line
-from acr_cli.cli.words import count, usd
+from acr_cli.cli.words import ago, count, usd
+from acr_cli.errors import RepositoryRefused
 from acr_cli.records import SCHEMA
 from acr_cli.worktree.runs import RunFolder, find_run
 
@@ -23,24 +27,52 @@ app = group("Past runs.")
 def list_(
     ctx: typer.Context,
     limit: str = typer.Option("20", "-n", metavar="N", help="The newest N."),
+    everywhere: bool = typer.Option(False, "--all", help="Of all repositories, also inside one."),
     as_json: bool = typer.Option(False, "--json", help="One run a line, as data."),
 ) -> int:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    Inside a repository these are its own runs, elsewhere and with --all those of all repositories.
+    """
     from acr_cli import build
     from acr_cli.cli import shapes
     from acr_cli.cli.table import say, show_table
 
     invocation: Invocation = ctx.obj
-    runs = [described(run) for run in build.runs(invocation.settings())[: whole(limit, "-n")]]
+    here = None if everywhere else _repository_here()
+    most = whole(limit, "-n")
+    known = (described(run) for run in build.runs(invocation.settings()))
+    runs = list(islice((run for run in known if here is None or run["repository"] == str(here)), most))
     if as_json:
         for run in runs:
             shapes.write({"type": "run", "schema": SCHEMA, **run})
     elif not runs:
-        say(invocation.out, "No run yet.")
+        say(
+            invocation.out,
+            f"No run of {here}; --all lists those of all repositories." if here else "No run yet.",
+        )
     else:
-        rows = [[r["run"], day(r["time"]), r["status"], usd(r["cost_usd"]), _what(r)] for r in runs]
-        show_table(invocation.out, ["run", "time", "status", ">cost", "what"], rows)
+        columns = ["=run", "=when", "status", ">cost", *([] if here else ["repository"]), "what"]
+        show_table(invocation.out, columns, [_row(run, named=here is None) for run in runs])
     return 0
+
+
+def _repository_here() -> Path | None:
+    """The root of the repository that the user stands in, if any."""
+    from acr_cli.worktree.repository import open_repository
+
+    try:
+        return open_repository(Path.cwd()).root
+    except RepositoryRefused:
+        return None
+
+
+def _row(run: Mapping[str, Any], *, named: bool) -> list[str]:
+    """A run as a line of the table; `named`: with its repository."""
+    repository = [PurePath(run["repository"]).name] if named else []
+    when = ago(time.time() - run["time"]) if run["time"] else "-"
+    status = run["status"].replace("_", " ")
+    return [run["run"], when, status, usd(run["cost_usd"]), *repository, _what(run)]
 
 
 @app.command(cls=Leaf)
@@ -118,10 +150,10 @@ def _line(event: Mapping[str, Any]) -> str:
             return ""
 
 
-def day(time: float) -> str:
+def day(moment: float) -> str:
     """Unix time as local date and time; "-" for none, or for one that no calendar holds."""
     try:
-        return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M") if time else "-"
+        return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d %H:%M") if moment else "-"
     except (OverflowError, ValueError, OSError):
         return "-"
 

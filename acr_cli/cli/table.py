@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 def show_table(
     console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]], *, indent: int = 0
 ) -> None:
-    """Rows of text under their heads; a column whose head begins with ">" is a number."""
+    """Rows of text under their heads; a column whose head begins with ">" is a number, and one whose head
+    begins with "=" is never broken."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(columns)
+    )
     for column in columns:
-        numeric = column.startswith(">")
         table.add_column(
-            column.removeprefix(">"), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+            column.lstrip(">="),
+            justify="right" if column.startswith(">") else "left",
+            no_wrap=column.startswith((">", "=")),
+            overflow="fold",
         )
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))

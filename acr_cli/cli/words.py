@@ -32,6 +32,17 @@ def seconds(amount: float) -> str:
     return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
 
 
+def ago(amount: float) -> str:
+    """How long ago, in seconds before now: "just now", "3 min ago", "2 h ago", "5 days ago"."""
+    if amount < 60:
+        return "just now"
+    if amount < 3600:
+        return f"{int(amount // 60)} min ago"
+    if amount < 2 * 86400:
+        return f"{int(amount // 3600)} h ago"
+    return f"{int(amount // 86400)} days ago"
+
+
 def size(amount: int) -> str:
     """ "512 B", "1.2 MiB"."""
     value, units = float(amount), ["B", "KiB", "MiB", "GiB", "TiB"]

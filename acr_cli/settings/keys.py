@@ -215,7 +215,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 
 def closest(name: str, known: Sequence[str]) -> str:
-    """The known name that was meant: the only one that it begins, else the most similar one, else "". Pure."""
+    """The name that was meant: the shortest that it begins, else the most similar, else "". Pure."""
     begun = [each for each in known if name.strip("-") and each.startswith(name)]
     if begun:
         return min(begun, key=len)

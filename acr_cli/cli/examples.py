@@ -1,0 +1,49 @@
+"""What the help of each command ends with: one to three lines that can be typed as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "fix": (
+        "acr fix",
+        'acr fix "parse_date drops the time zone" --max-cost 0.50',
+        "acr fix --issue issue.md --allow openai/gpt-5.6 --dry-run",
+    ),
+    "apply": ("acr apply", "acr apply 20260102-1504 --yes"),
+    "undo": ("acr undo", "acr undo 20260102-1504"),
+    "route": ('acr route "parse_date drops the time zone" --explain',),
+    "memory stats": ("acr memory stats", "acr memory stats --json"),
+    "memory list": ("acr memory list -n 50 --verdict failed", "acr memory list --dimension bug_fixing"),
+    "memory show": ("acr memory show 3f2a9c",),
+    "memory forget": (
+        "acr memory forget --model openai/gpt-5.6 --before 2026-01-31",
+        "acr memory forget --repository . --yes",
+    ),
+    "models list": ("acr models list", "acr models list --json"),
+    "models add": (
+        "acr models add anthropic/claude-opus-4-6 --effort low,high",
+        "acr models add openai/my-model --base-url http://localhost:8080/v1 --price 0,0",
+    ),
+    "models remove": ("acr models remove openai/my-model", "acr models remove openai"),
+    "models test": ("acr models test", "acr models test openai/my-model"),
+    "runs list": ("acr runs list", "acr runs list --all -n 100"),
+    "runs show": ("acr runs show 20260102-1504", "acr runs show 20260102-1504 --json"),
+    "config show": ("acr config show", "acr config show --origin"),
+    "config path": ("acr config path",),
+    "config set": ("acr config set max_cost 0.50", "acr config set sandbox docker"),
+    "config init": ("acr config init", "acr config init --yes"),
+    "doctor": ("acr doctor", "acr doctor --json"),
+    "completion": (
+        "acr completion bash > ~/.local/share/bash-completion/completions/acr",
+        "acr completion fish > ~/.config/fish/completions/acr.fish",
+    ),
+}
+"""Words after `acr` -> lines. Every command has some; tests parse them all."""
+
+
+def epilog(command_path: str) -> str:
+    """The end of a command's help; "" where there is no example. Pure."""
+    lines = EXAMPLES.get(command_path.partition(" ")[2], ())
+    title = "Example" if len(lines) == 1 else "Examples"
+    return "\n".join([f"{title}:", *(f"  {line}" for line in lines)]) + "\n" if lines else ""
