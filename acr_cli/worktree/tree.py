@@ -111,7 +111,7 @@ class RunTree:
         try:
             self._git(*how, stdin=data)
         except GitFailed as error:
-            # A change in the first or last lines is tied to the file's end, though lines were added there since.
+            # A change in the last lines is tied to the file's end, though lines were added there since.
             if _INTO_NOTHING.search(patch) or not self._accepts(*how, "--unidiff-zero", stdin=data):
                 raise PatchConflict(f"The patch does not apply: {error.reason}.") from error
 
