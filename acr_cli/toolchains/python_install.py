@@ -66,22 +66,22 @@ def commands(
 
 
 def install(requirements: list[str], *, constraint: str = "") -> str:
-    """All of them together, in the versions of the lock file; where that fails, each that can be installed.
+    """All of them together, in the versions of the lock file; where that fails, each that can be had, if any.
 
     One tool of a development group that is not to be had keeps no test from running. Pure."""
     words = shlex.join(requirements)
     if len(requirements) == 1 and not constraint:
         return f"{PIP} {words}"
-    each = f'{PIP} --retries 0 "$r" || {LEFT_OUT}'
-    return f"{PIP}{constraint} {words} || for r in {words}; do {each}; done"
+    each = f'{PIP} --retries 0 "$r" && some=1 || {LEFT_OUT}'
+    return f"{PIP}{constraint} {words} || {{ some=; for r in {words}; do {each}; done; [ $some ]; }}"
 
 
 def install_files(files: list[str], every: list[str]) -> str:
     """The same for files of requirements; `every` are these and what they include. Pure."""
     wanted = " ".join(f"-r {shlex.quote(file)}" for file in files)
     lines = f"sed -n 's/[[:space:]]*#.*//; /^[A-Za-z0-9]/p' {shlex.join(every)}"
-    each = f'{PIP} --retries 0 "$r" </dev/null || {LEFT_OUT}'
-    return f"{PIP} {wanted} || {lines} | while read -r r; do {each}; done"
+    each = f'{PIP} --retries 0 "$r" </dev/null && some=1 || {LEFT_OUT}'
+    return f"{PIP} {wanted} || {lines} | {{ some=; while read -r r; do {each}; done; [ $some ]; }}"
 
 
 def present(requirements: list[str]) -> str:

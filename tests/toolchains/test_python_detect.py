@@ -164,7 +164,7 @@ def test_dependencies_are_installed_from_the_manifests(
 ) -> None:
     recipe = Python().recipe(tree({"test_x.py": BARE, **files}), setup=None)
     assert recipe is not None
-    first = tuple(re.split(r" \|\| (?:for r in|sed) ", command)[0] for command in recipe.setup)
+    first = tuple(re.split(r" \|\| (?:{ some=; for r in|sed) ", command)[0] for command in recipe.setup)
     assert first == setup
     assert recipe.manifests == manifests
 

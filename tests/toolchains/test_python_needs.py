@@ -178,5 +178,14 @@ def test_the_same_holds_for_files_of_requirements(pip: Callable[[str], list[str]
     ]
 
 
+@pytest.mark.parametrize("command", [install(["bad", "also bad"]), install_files(["r.txt"], ["r.txt"])])
+def test_installing_fails_where_nothing_can_be_had(
+    pip: Callable[[str], list[str]], tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "r.txt").write_text("bad\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        pip(command.replace("-r r.txt", "-r bad"))
+
+
 def test_a_plugin_that_nobody_named_may_be_missing(pip: Callable[[str], list[str]]) -> None:
     assert pip(present(["bad-plugin"]))[-1] == "bad-plugin"
