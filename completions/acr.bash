@@ -76,7 +76,7 @@ _acr_place() {
     'acr runs 0') echo 'choices:list show' ;;
     'acr runs show 0') echo runs ;;
     'acr config 0') echo 'choices:show path set init' ;;
-    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout test setup copy_ignored commit memory.bound memory.store_text memory.embedder' ;;
+    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.embedder' ;;
     'acr config set 1') echo any ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
     esac
@@ -101,7 +101,7 @@ _acr_flags() {
     'acr models remove') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models test') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
-    'acr runs list') printf '%s\n' -n --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr runs list') printf '%s\n' -n --all --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs show') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config show') printf '%s\n' --origin -h --help -C -q --quiet -v --verbose --no-color --config ;;

@@ -138,7 +138,7 @@ def test_a_linked_project_file_is_not_read(tmp_path: Path, acr_home: Path) -> No
         ("max_steps = true", 1, "max_steps must be a whole number of at least 1, not true"),
         ("attempts = 0", 1, "attempts must be a whole number of at least 1"),
         ("exploration = 2", 1, "between 0 and 1"),
-        ("sandbox = 'chroot'", 1, "sandbox must be none, bubblewrap, auto or docker, not 'chroot'"),
+        ("sandbox = 'chroot'", 1, "sandbox must be auto, docker, bubblewrap or none, not 'chroot'"),
         ("max_time = 'soon'", 1, "max_time must be a duration like 90, 90s, 15m or 1h, not 'soon'"),
         ("memory_limit = '2 apples'", 1, "memory_limit must be a size"),
         ("allow = 'a'", 1, "allow must be a list of texts"),

@@ -21,7 +21,7 @@ def set_key(path: Path, name: str, text: str) -> object:
     key = BY_NAME.get(name)
     if key is None or not key.file:
         raise UsageError(
-            f"There is no key {name!r}{nearest(name, [k.name for k in KEYS if k.file])}.",
+            f"There is no key {name!r}{nearest(name, [k.name for k in KEYS if k.file])}",
             hint="`acr config show` lists all keys.",
         )
     value = as_written(key, text, parse(key, text, name, UsageError))

@@ -19,7 +19,7 @@ from acr_cli.cli.terminal import asks, confirmed, one_line
 from acr_cli.cli.words import count, listed, number, percent, seconds, size, usd
 from acr_cli.errors import UsageError
 from acr_cli.records import SCHEMA, Dimension, Outcome
-from acr_cli.settings.keys import either, nearest
+from acr_cli.settings.keys import either
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,7 +131,7 @@ def list_(
 def _check_choice(flag: str, given: str | None, choices: Sequence[str]) -> None:
     """Raises: UsageError for a value that no outcome has."""
     if given is not None and given not in choices:
-        raise UsageError(f"{flag} must be {either(choices)}, not {given!r}{nearest(given, choices)}.")
+        raise UsageError(f"{flag} must be {either(choices)}, not {given!r}.")
 
 
 def _row(outcome: Outcome) -> list[str]:

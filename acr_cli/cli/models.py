@@ -17,6 +17,7 @@ from acr_cli.cli.words import number, usd
 from acr_cli.errors import ProviderError, UsageError
 from acr_cli.records import SCHEMA, Candidate, Price
 from acr_cli.settings import Settings, load_environment
+from acr_cli.settings.keys import ended
 
 app = group("The models that may be chosen.")
 
@@ -128,7 +129,7 @@ def add(
         entry["context_window"] = whole(context, "--context")
     key, problem = fault(entry)
     if problem:
-        raise UsageError(f"{problem[:1].upper()}{problem[1:]}.", hint=f"Change {_flag(key)}.")
+        raise UsageError(ended(problem[:1].upper() + problem[1:]), hint=f"Change {_flag(key)}.")
     add_model(invocation.config_file, entry)
     sys.stdout.write(f"added {model} to {invocation.config_file}\n")
     return 0

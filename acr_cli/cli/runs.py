@@ -15,8 +15,7 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.terminal import one_line
-from acr_cli.cli.words import ago, count, usd
-from acr_cli.errors import RepositoryRefused
+from acr_cli.cli.words import age, count, usd
 from acr_cli.records import SCHEMA
 from acr_cli.worktree.runs import RunFolder, find_run
 
@@ -52,25 +51,21 @@ def list_(
             f"No run of {here}; --all lists those of all repositories." if here else "No run yet.",
         )
     else:
-        columns = ["=run", "=when", "status", ">cost", *([] if here else ["repository"]), "what"]
+        columns = ["=run", "=age", "status", ">cost", *([] if here else ["repository"]), "what"]
         show_table(invocation.out, columns, [_row(run, named=here is None) for run in runs])
     return 0
 
 
 def _repository_here() -> Path | None:
-    """The root of the repository that the user stands in, if any."""
-    from acr_cli.worktree.repository import open_repository
-
-    try:
-        return open_repository(Path.cwd()).root
-    except RepositoryRefused:
-        return None
+    """The root of the repository that the user stands in, if any; git, which is slow, is not asked."""
+    place = Path.cwd().resolve()
+    return next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
 
 
 def _row(run: Mapping[str, Any], *, named: bool) -> list[str]:
     """A run as a line of the table; `named`: with its repository."""
-    repository = [PurePath(run["repository"]).name] if named else []
-    when = ago(time.time() - run["time"]) if run["time"] else "-"
+    repository = [one_line(PurePath(run["repository"]).name, 20)] if named else []
+    when = age(time.time() - run["time"]) if run["time"] else "-"
     status = run["status"].replace("_", " ")
     return [run["run"], when, status, usd(run["cost_usd"]), *repository, _what(run)]
 
@@ -132,7 +127,7 @@ def _number(value: object) -> float:
 
 def _what(run: Mapping[str, Any]) -> str:
     files = f"  ({count(len(run['files']), 'file')})" if run["files"] else ""
-    return one_line(run["task"] or "make the failing tests pass", 60) + files
+    return one_line(run["task"] or "make the failing tests pass", 50) + files
 
 
 def _line(event: Mapping[str, Any]) -> str:

@@ -34,13 +34,16 @@ def seconds(amount: float) -> str:
 
 def ago(amount: float) -> str:
     """How long ago, in seconds before now: "just now", "3 min ago", "2 h ago", "5 days ago"."""
-    if amount < 60:
-        return "just now"
+    return f"{age(amount)} ago" if amount >= 60 else "just now"
+
+
+def age(amount: float) -> str:
+    """The same without words around it: "0 min", "3 min", "2 h", "5 days"."""
     if amount < 3600:
-        return f"{int(amount // 60)} min ago"
+        return f"{int(max(0.0, amount) // 60)} min"
     if amount < 2 * 86400:
-        return f"{int(amount // 3600)} h ago"
-    return f"{int(amount // 86400)} days ago"
+        return f"{int(amount // 3600)} h"
+    return f"{int(amount // 86400)} days"
 
 
 def size(amount: int) -> str:

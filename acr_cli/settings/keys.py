@@ -209,9 +209,9 @@ _SHAPES: Mapping[str, Callable[[Key, object], Any]] = {
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """ "; did you mean 'max_cost'?", or nothing. Pure."""
+    """The end of a sentence about an unknown name: "; did you mean 'max_cost'?", or ".". Pure."""
     near = closest(name, known)
-    return f"; did you mean {near!r}?" if near else ""
+    return f"; did you mean {near!r}?" if near else "."
 
 
 def closest(name: str, known: Sequence[str]) -> str:
@@ -222,6 +222,11 @@ def closest(name: str, known: Sequence[str]) -> str:
     bare = {each.strip("-"): each for each in known}
     near = get_close_matches(name.strip("-"), bare, n=1, cutoff=0.6)
     return bare[near[0]] if near else ""
+
+
+def ended(sentence: str) -> str:
+    """With a full stop where it has no end yet. Pure."""
+    return sentence if sentence.endswith((".", "?")) else f"{sentence}."
 
 
 def either(choices: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from acr_cli.errors import ConfigurationError
 from acr_cli.records import Price
-from acr_cli.settings.keys import either, nearest
+from acr_cli.settings.keys import either, ended, nearest
 from acr_cli.settings.lines import line_of
 from acr_cli.settings.records import ModelEntry
 
@@ -27,7 +27,7 @@ def model_entry(table: object, file: str, text: str, number: int) -> ModelEntry:
     key, problem = fault(table)
     if problem or not isinstance(table, dict):
         line = line_of(text, f"model.{key}", occurrence=number)
-        raise ConfigurationError(f"{file}, line {line}: {problem}.")
+        raise ConfigurationError(f"{file}, line {line}: {ended(problem)}")
     return ModelEntry(
         **{name: table[name] for name in (*_TEXTS, "tools", "context_window") if name in table},
         effort=tuple(table.get("effort", ())),

@@ -132,7 +132,7 @@ def _is_there(path: Path) -> bool:
     """Whether there is something at a path; what cannot be asked is there, and reading it says why not."""
     try:
         path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return path.is_symlink()
     except OSError:
         return True
@@ -176,7 +176,7 @@ def _take_user(
             continue
         key = BY_NAME.get(name)
         if key is None:
-            raise ConfigurationError(f"{place}: unknown key {name!r}{nearest(name, [*BY_NAME, 'model'])}.")
+            raise ConfigurationError(f"{place}: unknown key {name!r}{nearest(name, [*BY_NAME, 'model'])}")
         if not key.file:
             raise ConfigurationError(f"{place}: models are listed as tables, [[{name}]].")
         values[key.field] = checked(key, value, place)
@@ -196,7 +196,7 @@ def _take_project(path: Path, values: dict[str, Any], origins: dict[str, str]) -
         place = f"{path}, line {line_of(text, name)}"
         key = BY_NAME.get(name)
         if key is None:
-            warnings.append(f"{place}: {name!r} is unknown and ignored{nearest(name, _NARROWING)}.")
+            warnings.append(f"{place}: {name!r} is unknown and ignored{nearest(name, _NARROWING)}")
         elif not key.project:
             warnings.append(f"{place}: {name!r} is ignored: a project may not set it.")
         else:
@@ -243,7 +243,7 @@ def _take_environment(
             values[key.field] = parse(key, environ[name], name)
             origins[key.name] = name
         elif name.startswith("ACR_") and not any(fnmatchcase(name, f) for f in (*known, *_FOREIGN_VARIABLES)):
-            warnings.append(f"{name} in the environment is unknown and ignored{nearest(name, known)}.")
+            warnings.append(f"{name} in the environment is unknown and ignored{nearest(name, known)}")
     return warnings
 
 

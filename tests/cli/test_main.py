@@ -127,7 +127,7 @@ def test_dash_h_works_everywhere(acr, command: str) -> None:
         (["-C", "nowhere", "fix"], "-C nowhere: No such file"),
         (["fix", "one", "two"], "unexpected extra argument"),
         (["route"], "Missing argument"),
-        (["apply"], "There is no patch here"),
+        (["apply"], "has kept a patch back"),
         (["config", "set", "max_csot", "1"], "did you mean 'max_cost'?"),
         (["config", "set", "max_cost", "much"], "acr: max_cost must be"),
         (["memory", "forget"], "What is to be forgotten?"),

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 
 from acr_cli.cli.runs import day
 from acr_cli.memory.store import Memory
 from acr_cli.records import Outcome, Price, Signal, Usage
+from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.runs import new_run
+
+PROGRAM = Path(sys.executable).parent / "acr"
 
 
 def outcome(number: int, **changes: Any) -> Outcome:
@@ -102,6 +108,43 @@ def test_memory_forget(acr, remembered: None, acr_home: Path) -> None:
     assert acr("memory", "forget", "--before", "soon", "--yes").returncode == 2
 
 
+def test_forgetting_says_what_and_asks_first(acr_home: Path, remembered: None) -> None:
+    child = pexpect.spawn(
+        str(PROGRAM), ["memory", "forget", "--model", "openai/weak"], encoding="utf-8", timeout=60
+    )
+    child.expect_exact("Forget 2 outcomes of openai/weak, for good? [y/N] ")
+    child.sendline("n")
+    assert "Nothing was forgotten." in child.read()
+    assert len(Memory(acr_home).list()) == 3
+
+
+def test_a_repository_is_forgotten_by_its_folder(
+    acr, acr_home: Path, remembered: None, git_repo: Callable[..., Path]
+) -> None:
+    repo = git_repo({"a.py": "x = 1\n"})
+    store = Memory(acr_home)
+    store.remember(outcome(4, repository=open_repository(repo).identity))
+    store.close()
+    done = acr("memory", "forget", "--repository", repo)
+    assert f"Forgetting 1 outcome in {repo} cannot be undone" in done.stderr
+    assert acr("memory", "forget", "--repository", repo, "--yes").stdout == "Forgot 1 outcome.\n"
+    assert acr("memory", "forget", "--repository", "repo-1", "--yes").stdout == "Forgot 3 outcomes.\n"
+
+
+def test_an_outcome_is_shown_by_the_beginning_of_its_id(acr, acr_home: Path, remembered: None) -> None:
+    store = Memory(acr_home)
+    store.remember(outcome(4, id="abc123"))
+    store.close()
+    assert "abc123" in acr("memory", "show", "ab").stdout
+    done = acr("memory", "show", "o")
+    assert (done.returncode, "several outcomes" in done.stderr) == (2, True)
+
+
+def test_a_dimension_that_does_not_exist_is_a_mistake(acr) -> None:
+    done = acr("memory", "list", "--dimension", "bug_fixin")
+    assert (done.returncode, "bug_fixing" in done.stderr) == (2, True)
+
+
 def test_completion_knows_outcomes(acr, remembered: None) -> None:
     assert acr("completion", "--values", "outcomes").stdout.split() == ["o3", "o2", "o1"]
 
@@ -133,6 +176,44 @@ def test_a_time_that_no_calendar_holds_is_none() -> None:
 
 def test_runs_list_without_any(acr) -> None:
     assert acr("runs", "list").stdout == "No run yet.\n"
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_in_a_repository_its_own_runs_are_listed_and_ids_are_whole(
+    acr_home: Path, git_repo: Callable[..., Path], run: str, width: int
+) -> None:
+    repo = git_repo({"a.py": "x = 1\n"}, name="mine")
+    folder, lock = new_run(acr_home, repository=repo, task="make it faster " * 5)
+    folder.update(status="changed_unverified", cost_usd=0.25)
+    lock.release()
+
+    def listed(*arguments: str) -> str:
+        told = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+        child = pexpect.spawn(
+            str(PROGRAM),
+            ["runs", "list", *arguments],
+            cwd=str(repo),
+            env=told,  # type: ignore[arg-type]
+            dimensions=(24, width),
+            timeout=60,
+            encoding="utf-8",
+        )
+        return child.read()
+
+    own, every = listed(), listed("--all")
+    assert folder.id in own
+    assert run not in own
+    assert "repository" not in own
+    for word in (folder.id, run, "mine", "repository"):
+        assert word in every
+    assert max(map(len, every.splitlines())) <= width
+
+
+def test_a_repository_without_runs_says_how_to_see_all(acr, run: str, git_repo: Callable[..., Path]) -> None:
+    repo = git_repo({"a.py": "x = 1\n"})
+    assert (
+        acr("runs", "list", cwd=repo).stdout == f"No run of {repo}; --all lists those of all repositories.\n"
+    )
 
 
 def test_runs_show_by_the_beginning_of_its_id(acr, run: str) -> None:

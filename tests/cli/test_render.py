@@ -15,12 +15,12 @@ import pytest
 from acr_cli import events
 from acr_cli.cli import render, shapes
 from acr_cli.cli.invocation import Failure
-from acr_cli.cli.render import Screen, show_patch, show_result
+from acr_cli.cli.render import HEADLINES, Screen, show_patch, show_result
 from acr_cli.cli.route import show_choice
 from acr_cli.cli.terminal import clean, colored, console
 from acr_cli.cli.words import changed_lines, seconds, size, usd
-from acr_cli.events import Event
-from acr_cli.records import Candidate, Context, Price
+from acr_cli.events import Event, Progress
+from acr_cli.records import Candidate, Context, Price, Receipt, RunResult, Status
 
 _spec = importlib.util.spec_from_file_location("scenes", Path(__file__).with_name("scenes.py"))
 assert _spec is not None
@@ -62,6 +62,46 @@ def test_a_result(name: str) -> None:
     stream = io.StringIO()
     show_result(console(stream), scenes.RESULTS[name])
     check(f"result-{name}", stream.getvalue())
+
+
+def test_an_error_that_cost_nothing_and_left_nothing_says_nothing_on_stdout() -> None:
+    def said(**fields: Any) -> str:
+        stream = io.StringIO()
+        result = RunResult(run="r", status=Status.ERROR, exit_code=5, error_id="provider", **fields)
+        show_result(console(stream), result)
+        return stream.getvalue()
+
+    assert said(receipt=Receipt(paid_usd=0.0)) == ""
+    assert "$0.25" in said(receipt=Receipt(paid_usd=0.25))
+    assert "+y" in said(receipt=Receipt(paid_usd=0.0), patch="@@ -1 +1 @@\n-x\n+y\n")
+
+
+def test_progress_that_only_counts_is_not_repeated_for_a_while() -> None:
+    moments = iter([0.0, 1.0, 2.0, 11.0])
+    stream = io.StringIO()
+    screen = Screen(console(stream), clock=lambda: next(moments))
+    for text in (
+        "Trying (0 of 7,386 tried)",
+        "Trying (4 of 7,386 tried)",
+        "Testing",
+        "Trying (9 of 12 tried)",
+    ):
+        screen.emit(Progress(text=text))
+    shown_lines = [line.strip() for line in stream.getvalue().splitlines()]
+    assert shown_lines == ["Trying (0 of 7,386 tried)", "Testing", "Trying (9 of 12 tried)"]
+
+
+def test_every_status_has_a_headline() -> None:
+    assert set(HEADLINES) == set(Status)
+
+
+def test_a_plan_is_shown_step_by_step() -> None:
+    stream = io.StringIO()
+    plan = "The plan:\n- edit: add a parser\n- test: cover it"
+    receipt = Receipt(paid_usd=0.01)
+    planned = RunResult(run="r", status=Status.PLANNED, exit_code=0, receipt=receipt, summary=plan)
+    show_result(console(stream), planned)
+    assert stream.getvalue().startswith(plan + "\n")
 
 
 def test_a_diff_in_colour_is_one_colour_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
