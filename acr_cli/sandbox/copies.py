@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from acr_cli.errors import SandboxUnavailable
+from acr_cli.errors import SandboxBroken, SandboxUnavailable
 from acr_cli.sandbox import owner
 from acr_cli.sandbox.files import copy_tree, place, read_beneath, remove_tree, write_beneath
 
 _numbers = itertools.count(1)
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)  # what a disk says that takes no more
 
 
 @contextlib.contextmanager
@@ -29,7 +31,15 @@ def private_copy(home: Path, run_id: str, tree: Path, *, only: Sequence[str] | N
                 f"The tree cannot be copied to {folder}: {error.strerror or error}.",
                 hint="Free some space, or set ACR_HOME to a folder that can be written.",
             ) from error
-        yield folder
+        try:
+            yield folder
+        except OSError as error:
+            if error.errno not in _DISK:
+                raise
+            raise SandboxBroken(
+                f"The sandbox's files in {folder} cannot be written: {(error.strerror or str(error)).lower()}.",
+                hint="Free some space, or set ACR_HOME to a folder that can be written.",
+            ) from error
     finally:
         remove_tree(folder)
         _remove_if_empty(folder.parent, folder.parent.parent)
