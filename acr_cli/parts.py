@@ -9,7 +9,6 @@ from typing import Any
 
 from acr_cli.errors import ConfigurationError
 
-
 _NOUNS = {
     "voters": "voter",
     "embedders": "embedder",

@@ -1,4 +1,4 @@
-"""Settings -> a wired loop: the only place that joins the folders."""
+"""`acr fix`: one run, wired from its settings, and the way of its patch into the user's files."""
 
 from __future__ import annotations
 
@@ -6,57 +6,33 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
+from acr_cli.build.keeping import memory
+from acr_cli.build.pooling import policy_of, usable
 from acr_cli.caf import Loop, Parts
-from acr_cli.errors import (
-    AcrError,
-    AuthenticationFailed,
-    ConfigurationError,
-    NoEligibleModel,
-    PatchConflict,
-    UsageError,
-)
-from acr_cli.events import (
-    Emit,
-    Event,
-    ModelText,
-    Notice,
-    PatchApplied,
-    RunStarted,
-    to_json,
-)
+from acr_cli.errors import PatchConflict
+from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, RunStarted, to_json
 from acr_cli.parts import load
-from acr_cli.progress import NEEDS_MODEL
-from acr_cli.protocols import Backend, Limits, Observer, Policy, Sandbox, Store, Verifier
-from acr_cli.records import Candidate, Choice, Context, Dimension, Price, RunResult, Status, Step, Task
+from acr_cli.protocols import Backend, Limits, Observer, Sandbox, Store, Verifier
+from acr_cli.records import Candidate, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
 from acr_cli.worktree.delivery import deliver
 from acr_cli.worktree.hardened_git import GitFailed
-from acr_cli.worktree.kept import Carried, apply_kept, can_undo, changes_since, is_kept_back, undo
+from acr_cli.worktree.kept import changes_since
 from acr_cli.worktree.repository import Repository, open_repository
-from acr_cli.worktree.runs import RunFolder, find_run, list_runs, new_run, newest_run, sweep_runs
+from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
 from acr_cli.worktree.tree import RunTree
-
-if TYPE_CHECKING:
-    from acr_cli.memory.store import Memory
-    from acr_cli.models.catalogue import Found
-
-REPAIR = "builtin/repair"
-
-
-# --- acr fix ----------------------------------------------------------------------------------------------
 
 
 def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult:
     """Carry out one task in the repository around `where`, and apply the patch if it is verified.
 
     Raises: AcrError before the run exists; afterwards every end is a result."""
-    pool = _usable(settings, emit)
+    pool = usable(settings, emit)
     repository = open_repository(where)
     for dead in sweep_runs(settings.home):
         emit(Notice(level="info", text=_obituary(dead)))
@@ -117,7 +93,7 @@ class _Job:
             sandbox=sandbox,
             planner=RepositoryPlanner(plan_only=settings.plan_only),
             observer=self._observer(tree, store),
-            policy=_policy(settings),
+            policy=policy_of(settings),
             candidates=self.pool,
             backends=self._backends(),
             verifier=self._verifier(sandbox),
@@ -210,17 +186,18 @@ class _Job:
 
     def _deliver(self, tree: RunTree, start: str, result: RunResult) -> RunResult:
         """The verified patch into the user's tree; one that cannot be applied is kept in the run."""
-        self.folder.keep_patch(result.patch)
         try:
+            self.folder.keep_patch(result.patch)
             deliver(self.repository.root, changes_since(tree, start), self.folder.path)
-        except PatchConflict as error:
+        except (PatchConflict, OSError) as error:
+            problem = error if isinstance(error, PatchConflict) else _unwritable(self.folder, error)
             return replace(
                 result,
                 status=Status.NOT_FIXED,
-                exit_code=error.exit_code,
-                summary=error.message,
-                hint=error.hint,
-                error_id=error.id,
+                exit_code=problem.exit_code,
+                summary=problem.message,
+                hint=problem.hint,
+                error_id=problem.id,
             )
         self.folder.update(applied=True, applied_at=time.time())
         commit = ""
@@ -232,6 +209,14 @@ class _Job:
                 self.emit(Notice(level="warning", text=text))
         self.emit(PatchApplied(files=result.files, commit=commit))
         return replace(result, applied=True)
+
+
+def _unwritable(folder: RunFolder, error: OSError) -> PatchConflict:
+    why = (error.strerror or str(error)).lower()
+    return PatchConflict(
+        f"The patch was not applied, since {folder.path} cannot be written: {why}.",
+        hint="Free space there and run it again, or take the patch from the output.",
+    )
 
 
 def _commit_message(result: RunResult) -> str:
@@ -265,197 +250,3 @@ def _warm(*, models: bool) -> None:
         from acr_cli.models.gateway import warm
 
         threading.Thread(target=warm, name="acr-warm", daemon=True).start()
-
-
-# --- acr route --------------------------------------------------------------------------------------------
-
-
-def route(settings: Settings, *, where: Path, task: str) -> tuple[Context, Choice, tuple[Candidate, ...]]:
-    """What would be chosen for a task, and why; no backend is called.
-
-    Inside a repository the task is an edit there (agentic_programming), elsewhere a plain question. Repair
-    takes part where the words speak of a failure, or where there is no model.
-
-    Raises: NoEligibleModel, ConfigurationError."""
-    from acr_cli.context.dimension import dimension_of, language_of
-    from acr_cli.context.embedding import open_embedder
-
-    pool = _pool(settings)
-    asked = dimension_of(task)
-    models = tuple(c for c in pool if c.model or asked is Dimension.BUG_FIXING)
-    pool = models if any(c.model for c in pool) else pool
-    repository = _repository(where)
-    embedder = open_embedder(settings.embedder)
-    store = memory(settings)
-    vector = tuple(embedder.embed([task])[0])
-    context = Context(
-        text=task,
-        vector=vector,
-        embedder=embedder.key,
-        dimension=Dimension.AGENTIC_PROGRAMMING if repository else asked,
-        language=language_of(repository.files() if repository else (), task),
-        repository=repository.identity if repository else "",
-        size_tokens=len(task) // 4,
-        neighbours=store.neighbours(vector, embedder.key),
-        tallies=store.tallies(),
-    )
-    choice = _policy(settings).choose(context, pool, None)
-    if choice is None:
-        raise NoEligibleModel("No model may take this task.", hint=NEEDS_MODEL)
-    return context, choice, pool
-
-
-def _repository(where: Path) -> Repository | None:
-    try:
-        return open_repository(where)
-    except AcrError:
-        return None
-
-
-def _policy(settings: Settings) -> Policy:
-    from acr_cli.orchestrator.policies import open_policy
-
-    name = "fixed" if settings.model else settings.policy
-    return open_policy(
-        name, exploration=settings.exploration, attempts=settings.attempts, voters=settings.voters
-    )
-
-
-# --- the pool ---------------------------------------------------------------------------------------------
-
-
-def candidates(settings: Settings) -> tuple[Candidate, ...]:
-    """Everybody who could take a step: the accepted models, the built-in repair, installed backends."""
-    from acr_cli.models.catalogue import candidates as models
-
-    repair = Candidate(
-        id=REPAIR,
-        backend="repair",
-        family="repair",
-        price=Price(input=0.0, output=0.0, per_second=settings.time_price, source="builtin"),
-        local=True,
-    )
-    installed = (replace(repair, id=name, backend=name, family=name) for name in settings.backends)
-    return (*models(settings, os.environ), repair, *installed)
-
-
-def detect(settings: Settings) -> tuple[Found, ...]:
-    """Providers found by their keys, and an Ollama that answers; none of them is used unasked."""
-    from acr_cli.models.catalogue import detect as found
-
-    return found(os.environ, time_price=settings.time_price)
-
-
-def probe(settings: Settings, candidate: str) -> str:
-    """One tiny real call; what the model answered.
-
-    Raises: ProviderError, ConfigurationError."""
-    from acr_cli.models.gateway import LiteLLM
-
-    chosen = _pool(replace(settings, model=candidate))[0]
-    return LiteLLM(emit=lambda _: None, environ=os.environ).probe(chosen)
-
-
-def _pool(settings: Settings) -> tuple[Candidate, ...]:
-    from acr_cli.orchestrator.pool import pool
-
-    return pool(candidates(settings), model=settings.model, allow=settings.allow, exclude=settings.exclude)
-
-
-def _usable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
-    """The pool without those whose key is missing or whose cost no cap can bind, which is said.
-
-    Raises: ConfigurationError when nobody is left."""
-    from acr_cli.models.keys import key_for
-    from acr_cli.orchestrator.pool import priced
-
-    with_key: list[Candidate] = []
-    keyless: list[AuthenticationFailed] = []
-    for candidate in _pool(settings):
-        try:
-            if candidate.model:
-                key_for(candidate, os.environ)
-        except AuthenticationFailed as error:
-            keyless.append(error)
-        else:
-            with_key.append(candidate)
-    if not with_key:
-        raise ConfigurationError(keyless[0].message, hint=keyless[0].hint)
-    for missing in keyless:
-        emit(Notice(level="warning", text=f"Left out: {missing.message}"))
-    left = priced(with_key, settings.max_cost)
-    if unpriced := [c.id for c in with_key if c not in left]:
-        text = f"Left out, since no price is known and a run has a cap on cost: {', '.join(unpriced)}."
-        emit(Notice(level="warning", text=text))
-    return left
-
-
-# --- memory and runs --------------------------------------------------------------------------------------
-
-
-def memory(settings: Settings) -> Memory:
-    """The store of outcomes."""
-    from acr_cli.memory.store import Memory
-
-    return Memory(settings.home, bound=settings.memory_bound, store_text=settings.store_text, clock=time.time)
-
-
-def settle(settings: Settings) -> None:
-    """After a run: bring the Chroma collection up to date with the journal."""
-    memory(settings).settle()
-
-
-def identity(where: Path) -> str:
-    """How memory names the repository around `where`. Raises: RepositoryRefused."""
-    return open_repository(where).identity
-
-
-def runs(settings: Settings) -> tuple[RunFolder, ...]:
-    """All runs, newest first."""
-    return list_runs(settings.home)
-
-
-def run_to_apply(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
-    """The run that `acr apply` means: the named one, or the newest here whose patch was kept back.
-
-    Raises: UsageError, RepositoryRefused."""
-    none = "No run here has kept a patch back."
-    return _run_here(settings, where, run_id, is_kept_back, none, by="time")
-
-
-def run_to_undo(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
-    """The run that `acr undo` means: the named one, or the one here whose patch was applied last.
-
-    Raises: UsageError, RepositoryRefused."""
-    return _run_here(settings, where, run_id, can_undo, "There is nothing here to undo.", by="applied_at")
-
-
-def apply_run(folder: RunFolder, *, where: Path) -> Carried:
-    """Apply the patch of a run that kept it back.
-
-    Raises: UsageError, PatchConflict, RepositoryRefused."""
-    return apply_kept(open_repository(where), folder)
-
-
-def undo_run(folder: RunFolder, *, where: Path) -> Carried:
-    """Reverse exactly the patch of a run.
-
-    Raises: UsageError, PatchConflict, RepositoryRefused."""
-    return undo(open_repository(where), folder)
-
-
-def _run_here(
-    settings: Settings,
-    where: Path,
-    run_id: str | None,
-    fits: Callable[[RunFolder], bool],
-    none: str,
-    *,
-    by: str,
-) -> RunFolder:
-    if run_id:
-        return find_run(settings.home, run_id)
-    found = newest_run(settings.home, open_repository(where).root, fits, by=by)
-    if found is None:
-        raise UsageError(none, hint="`acr runs list` shows all runs.")
-    return found

@@ -1,0 +1,31 @@
+"""Settings -> a wired loop: the only place that joins the folders."""
+
+from acr_cli.build.fixing import run
+from acr_cli.build.keeping import (
+    apply_run,
+    identity,
+    memory,
+    run_to_apply,
+    run_to_undo,
+    runs,
+    settle,
+    undo_run,
+)
+from acr_cli.build.pooling import candidates, detect, probe
+from acr_cli.build.routing import route
+
+__all__ = [
+    "apply_run",
+    "candidates",
+    "detect",
+    "identity",
+    "memory",
+    "probe",
+    "route",
+    "run",
+    "run_to_apply",
+    "run_to_undo",
+    "runs",
+    "settle",
+    "undo_run",
+]

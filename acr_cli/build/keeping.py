@@ -1,0 +1,85 @@
+"""What is kept: memory, and the runs with their patches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acr_cli.errors import UsageError
+from acr_cli.settings import Settings
+from acr_cli.worktree.kept import Carried, apply_kept, can_undo, is_kept_back, undo
+from acr_cli.worktree.repository import open_repository
+from acr_cli.worktree.runs import RunFolder, find_run, list_runs, newest_run
+
+if TYPE_CHECKING:
+    from acr_cli.memory.store import Memory
+
+
+def memory(settings: Settings) -> Memory:
+    """The store of outcomes."""
+    from acr_cli.memory.store import Memory
+
+    return Memory(settings.home, bound=settings.memory_bound, store_text=settings.store_text, clock=time.time)
+
+
+def settle(settings: Settings) -> None:
+    """After a run: bring the Chroma collection up to date with the journal."""
+    memory(settings).settle()
+
+
+def identity(where: Path) -> str:
+    """How memory names the repository around `where`. Raises: RepositoryRefused."""
+    return open_repository(where).identity
+
+
+def runs(settings: Settings) -> tuple[RunFolder, ...]:
+    """All runs, newest first."""
+    return list_runs(settings.home)
+
+
+def run_to_apply(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
+    """The run that `acr apply` means: the named one, or the newest here whose patch was kept back.
+
+    Raises: UsageError, RepositoryRefused."""
+    none = "No run here has kept a patch back."
+    return _run_here(settings, where, run_id, is_kept_back, none, by="time")
+
+
+def run_to_undo(settings: Settings, *, where: Path, run_id: str | None) -> RunFolder:
+    """The run that `acr undo` means: the named one, or the one here whose patch was applied last.
+
+    Raises: UsageError, RepositoryRefused."""
+    return _run_here(settings, where, run_id, can_undo, "There is nothing here to undo.", by="applied_at")
+
+
+def apply_run(folder: RunFolder, *, where: Path) -> Carried:
+    """Apply the patch of a run that kept it back.
+
+    Raises: UsageError, PatchConflict, RepositoryRefused."""
+    return apply_kept(open_repository(where), folder)
+
+
+def undo_run(folder: RunFolder, *, where: Path) -> Carried:
+    """Reverse exactly the patch of a run.
+
+    Raises: UsageError, PatchConflict, RepositoryRefused."""
+    return undo(open_repository(where), folder)
+
+
+def _run_here(
+    settings: Settings,
+    where: Path,
+    run_id: str | None,
+    fits: Callable[[RunFolder], bool],
+    none: str,
+    *,
+    by: str,
+) -> RunFolder:
+    if run_id:
+        return find_run(settings.home, run_id)
+    found = newest_run(settings.home, open_repository(where).root, fits, by=by)
+    if found is None:
+        raise UsageError(none, hint="`acr runs list` shows all runs.")
+    return found

@@ -1,0 +1,94 @@
+"""Who may take a step, and the policy that chooses among them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from acr_cli.errors import AuthenticationFailed, ConfigurationError
+from acr_cli.events import Emit, Notice
+from acr_cli.protocols import Policy
+from acr_cli.records import Candidate, Price
+from acr_cli.settings import Settings
+
+if TYPE_CHECKING:
+    from acr_cli.models.catalogue import Found
+
+REPAIR = "builtin/repair"
+
+
+def candidates(settings: Settings) -> tuple[Candidate, ...]:
+    """Everybody who could take a step: the accepted models, the built-in repair, installed backends."""
+    from acr_cli.models.catalogue import candidates as models
+
+    repair = Candidate(
+        id=REPAIR,
+        backend="repair",
+        family="repair",
+        price=Price(input=0.0, output=0.0, per_second=settings.time_price, source="builtin"),
+        local=True,
+    )
+    installed = (replace(repair, id=name, backend=name, family=name) for name in settings.backends)
+    return (*models(settings, os.environ), repair, *installed)
+
+
+def detect(settings: Settings) -> tuple[Found, ...]:
+    """Providers found by their keys, and an Ollama that answers; none of them is used unasked."""
+    from acr_cli.models.catalogue import detect as found
+
+    return found(os.environ, time_price=settings.time_price)
+
+
+def probe(settings: Settings, candidate: str) -> str:
+    """One tiny real call; what the model answered.
+
+    Raises: ProviderError, ConfigurationError."""
+    from acr_cli.models.gateway import LiteLLM
+
+    chosen = pool_of(replace(settings, model=candidate))[0]
+    return LiteLLM(emit=lambda _: None, environ=os.environ).probe(chosen)
+
+
+def pool_of(settings: Settings) -> tuple[Candidate, ...]:
+    from acr_cli.orchestrator.pool import pool
+
+    return pool(candidates(settings), model=settings.model, allow=settings.allow, exclude=settings.exclude)
+
+
+def usable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
+    """The pool without those whose key is missing or whose cost no cap can bind, which is said.
+
+    Raises: ConfigurationError when nobody is left."""
+    from acr_cli.models.keys import key_for
+    from acr_cli.orchestrator.pool import priced
+
+    with_key: list[Candidate] = []
+    keyless: list[AuthenticationFailed] = []
+    for candidate in pool_of(settings):
+        try:
+            if candidate.model:
+                key_for(candidate, os.environ)
+        except AuthenticationFailed as error:
+            keyless.append(error)
+        else:
+            with_key.append(candidate)
+    if not with_key:
+        raise ConfigurationError(keyless[0].message, hint=keyless[0].hint)
+    for missing in keyless:
+        emit(Notice(level="warning", text=f"Left out: {missing.message}"))
+    left = priced(with_key, settings.max_cost)
+    if unpriced := [c.id for c in with_key if c not in left]:
+        text = f"Left out, since no price is known and a run has a cap on cost: {', '.join(unpriced)}."
+        emit(Notice(level="warning", text=text))
+    return left
+
+
+def policy_of(settings: Settings) -> Policy:
+    """The policy of these settings; `--model` leaves nothing to choose."""
+    from acr_cli.orchestrator.policies import open_policy
+
+    name = "fixed" if settings.model else settings.policy
+    return open_policy(
+        name, exploration=settings.exploration, attempts=settings.attempts, voters=settings.voters
+    )
