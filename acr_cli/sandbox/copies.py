@@ -36,8 +36,9 @@ def private_copy(home: Path, run_id: str, tree: Path, *, only: Sequence[str] | N
         except OSError as error:
             if error.errno not in _DISK:
                 raise
+            reason = (error.strerror or str(error)).lower()
             raise SandboxBroken(
-                f"The sandbox's files in {folder} cannot be written: {(error.strerror or str(error)).lower()}.",
+                f"The sandbox's files in {folder} cannot be written: {reason}.",
                 hint="Free some space, or set ACR_HOME to a folder that can be written.",
             ) from error
     finally:

@@ -23,6 +23,8 @@ _ATTRIBUTES = "* -text !eol -filter -ident !diff !merge !working-tree-encoding -
 _FICLONE = 0x40049409
 _MAX_NAME = 255
 _INTO_NOTHING = re.compile(r"^@@ -(\d+,0 \+|\d+(,\d+)? \+\d+,0 )", re.MULTILINE)  # a hunk with an empty side
+_FULL = "Free space, or move ~/.acr with ACR_HOME."
+_UNREADABLE = "acr copies every file that git does not ignore: make it readable, or have git ignore it."
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
@@ -48,7 +50,7 @@ class RunTree:
             shutil.rmtree(tree.root, ignore_errors=True)
             raise SandboxUnavailable(
                 f"The working copy in {folder} cannot be made: {_why(error)}.",
-                hint="Free space, or move ~/.acr with ACR_HOME.",
+                hint=_UNREADABLE if _is_unreadable(error, source) else _FULL,
             ) from error
         return tree
 
@@ -243,6 +245,12 @@ class _Cloner:
             self.reflink = False
             return False
         return True
+
+
+def _is_unreadable(error: OSError | GitFailed, source: Path) -> bool:
+    """Whether it is a file of the user's that could not be read."""
+    named = error.filename if isinstance(error, PermissionError) else None
+    return named is not None and Path(os.fsdecode(named)).is_relative_to(source)
 
 
 def _why(error: OSError | GitFailed) -> str:

@@ -444,3 +444,22 @@ def test_an_empty_patch_changes_nothing(tree: RunTree) -> None:
 def test_a_renaming_touches_both_names() -> None:
     patch = "diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new\n"
     assert touched(patch) == ("new", "old")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become a user who may not read a file")
+def test_a_file_that_may_not_be_read_is_named_and_the_hint_is_about_it(tmp_path: Path) -> None:
+    source, folder = tmp_path / "source", tmp_path / "run"
+    source.mkdir()
+    folder.mkdir()
+    (source / "secret.txt").write_text("x")
+    (source / "secret.txt").chmod(0)
+    for place in (tmp_path, source, folder, *tmp_path.parents[:-2]):
+        place.chmod(place.stat().st_mode | 0o055)
+    os.chown(folder, 1000, 1000)
+    os.seteuid(1000)
+    try:
+        with pytest.raises(SandboxUnavailable, match=r"secret\.txt: permission denied") as caught:
+            RunTree.copy(source, ("secret.txt",), folder)
+    finally:
+        os.seteuid(0)
+    assert "make it readable" in caught.value.hint
