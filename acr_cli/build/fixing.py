@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -42,7 +43,8 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
         try:
             result = job.carry_out(task)
         except BaseException as error:
-            folder.update(status="interrupted" if isinstance(error, KeyboardInterrupt) else "error")
+            with suppress(OSError):  # on a full disk the error itself is what is to be heard of
+                folder.update(status="interrupted" if isinstance(error, KeyboardInterrupt) else "error")
             raise
         finally:
             folder.drop_copies()
