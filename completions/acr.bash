@@ -71,14 +71,26 @@ _acr_place() {
     'acr memory forget '*) echo outcomes ;;
     'acr models 0') echo 'choices:list add remove test' ;;
     'acr models add 0') echo any ;;
-    'acr models remove 0') echo models ;;
+    'acr models remove 0') echo configured ;;
     'acr models test 0') echo models ;;
     'acr runs 0') echo 'choices:list show' ;;
     'acr runs show 0') echo runs ;;
     'acr config 0') echo 'choices:show path set init' ;;
     'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.embedder' ;;
-    'acr config set 1') echo any ;;
+    'acr config set 1') echo value-of-key ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
+    esac
+}
+
+# What the key $1 of the settings takes.
+_acr_key() {
+    case $1 in
+    policy) echo 'choices:acrouter escalate fixed' ;;
+    sandbox) echo 'choices:auto docker bubblewrap none' ;;
+    dockerfile) echo 'choices:true false' ;;
+    network) echo 'choices:none on' ;;
+    commit) echo 'choices:true false' ;;
+    memory.store_text) echo 'choices:true false' ;;
     esac
 }
 
@@ -153,6 +165,9 @@ _acr() {
     if [[ -z $value ]]; then
         value=$(_acr_place "$node" "$place")
     fi
+    if [[ $value == value-of-key ]]; then
+        value=$(_acr_key "${words[${#words[@]} - 2]}")
+    fi
     _acr_complete "$value" "$cur"
     # Readline replaces only what follows the last of its word breaks.
     if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then
@@ -180,7 +195,7 @@ _acr_complete() {
         fi
         _acr_reply "${cur##*,}" "$done" < <(acr completion --values models 2>/dev/null)
         ;;
-    models | runs | outcomes)
+    models | configured | runs | outcomes)
         _acr_reply "$cur" '' < <(acr completion --values "$1" 2>/dev/null)
         ;;
     choices:*)

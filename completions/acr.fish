@@ -30,6 +30,23 @@ complete -c acr -f
 set -g __acr_valued --allow --api-key-env --attempts --base-url --before --config --context --dimension --edit --effort --exclude --family --image --issue --log --max-cost --max-steps --max-time --model --network --output --policy --price --repository --sandbox --setup --test --verdict -C -n -o
 set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'models' 'models list' 'models add' 'models remove' 'models test' 'runs' 'runs list' 'runs show' 'config' 'config show' 'config path' 'config set' 'config init' 'doctor' 'completion'
 
+function __acr_value_of_key
+    switch (commandline -opc)[-1]
+        case policy
+            printf '%s\n' acrouter escalate fixed
+        case sandbox
+            printf '%s\n' auto docker bubblewrap none
+        case dockerfile
+            printf '%s\n' true false
+        case network
+            printf '%s\n' none on
+        case commit
+            printf '%s\n' true false
+        case memory.store_text
+            printf '%s\n' true false
+    end
+end
+
 complete -c acr -s C -x -a '(__fish_complete_directories)' -d 'Work in DIR.'
 complete -c acr -s q -l quiet -d 'Only the result.'
 complete -c acr -s v -l verbose -d 'Say more.'
@@ -118,7 +135,7 @@ complete -c acr -n '__acr_at models add' -l edit -x -d 'How it writes edits: too
 complete -c acr -n '__acr_at models add' -l context -x -d 'Its context window.'
 complete -c acr -n '__acr_at models add' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at models remove' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at models remove' -a '(acr completion --values models 2>/dev/null)'
+complete -c acr -n '__acr_at models remove' -a '(acr completion --values configured 2>/dev/null)'
 complete -c acr -n '__acr_at models test' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at models test' -a '(acr completion --values models 2>/dev/null)'
 complete -c acr -n '__acr_at runs' -a list -d 'List runs, newest first.'
@@ -141,6 +158,7 @@ complete -c acr -n '__acr_at config show' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config path' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config set' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.embedder'
+complete -c acr -n '__acr_at config set' -a '(__acr_value_of_key)'
 complete -c acr -n '__acr_at config init' -l yes -d 'Accept every provider and server that is found.'
 complete -c acr -n '__acr_at config init' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at doctor' -l json -d 'One check a line, as data.'

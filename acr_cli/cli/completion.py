@@ -16,7 +16,7 @@ import typer
 
 from acr_cli.cli.app import COMMANDS, Leaf, first_line, group, root
 from acr_cli.errors import UsageError
-from acr_cli.settings import KEYS
+from acr_cli.settings import BY_NAME, KEYS
 
 app = group("")
 
@@ -30,6 +30,8 @@ _KINDS = {
     "RUN": "runs",
     "ID": "outcomes",
     "KEY": "keys",
+    "VALUE": "value-of-key",
+    "MODEL|PROVIDER": "configured",
 }
 
 
@@ -93,6 +95,12 @@ def script(shell: str) -> str:
 def tree() -> Node:
     """The tree of commands as the scripts see it."""
     return _node(root(), ("acr",), "")
+
+
+def values_of_keys() -> dict[str, tuple[str, ...]]:
+    """What may stand after the keys of `acr config set` that have choices. Pure."""
+    values = {key.name: key.choices or ("true", "false") for key in KEYS if key.choices or key.kind == "flag"}
+    return {name: choices for name, choices in values.items() if BY_NAME[name].file}
 
 
 def global_flags(top: Node) -> tuple[Flag, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acr_cli.cli.completion import Flag, Node, Value, global_flags
+from acr_cli.cli.completion import Flag, Node, Value, global_flags, values_of_keys
 
 HEAD = """\
 #compdef acr
@@ -28,10 +28,17 @@ _acr_nothing() {
 def script(top: Node) -> str:
     """The whole script."""
     shared = global_flags(top)
-    parts = [HEAD]
+    parts = [HEAD, _keys()]
     parts += [_function(node, () if node is top else shared) for node in reversed(top.walk())]
     parts.append('if [[ $funcstack[1] == _acr ]]; then\n    _acr "$@"\nelse\n    compdef _acr acr\nfi\n')
     return "\n".join(parts)
+
+
+def _keys() -> str:
+    """The function that completes what follows a key of the settings."""
+    lines = ["_acr_value_of_key() {", "    case $words[CURRENT-1] in"]
+    lines += [f"    {key}) compadd {' '.join(choices)} ;;" for key, choices in values_of_keys().items()]
+    return "\n".join([*lines, "    *) _acr_nothing ;;", "    esac", "}"]) + "\n"
 
 
 def _function(node: Node, shared: tuple[Flag, ...]) -> str:
@@ -87,8 +94,10 @@ def _action(value: Value) -> str:
             return "_files -/"
         case "models-list":
             return " _acr_asked models list"
-        case "models" | "runs" | "outcomes":
+        case "models" | "configured" | "runs" | "outcomes":
             return f" _acr_asked {value.kind}"
+        case "value-of-key":
+            return " _acr_value_of_key"
         case "choices":
             return f"({' '.join(value.choices)})"
         case _:

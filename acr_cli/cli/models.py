@@ -19,6 +19,8 @@ from acr_cli.records import SCHEMA, Candidate, Price
 from acr_cli.settings import Settings, load_environment
 from acr_cli.settings.keys import ended
 
+BUILT_IN = "builtin/repair"
+
 app = group("The models that may be chosen.")
 
 
@@ -29,6 +31,7 @@ def list_(ctx: typer.Context, as_json: bool = typer.Option(False, "--json", help
     from acr_cli.cli import shapes
     from acr_cli.cli.proposals import found
     from acr_cli.cli.table import say, show_table
+    from acr_cli.models.keys import missing_key
 
     invocation: Invocation = ctx.obj
     settings = invocation.settings()
@@ -38,8 +41,11 @@ def list_(ctx: typer.Context, as_json: bool = typer.Option(False, "--json", help
         for candidate in candidates:
             shapes.write(candidate_shape(candidate, environment))
         return 0
-    columns = ["model", ">USD/M in", ">out", ">context", "key", "where"]
+    columns = ["=model", ">USD/M in", ">out", ">context", "key", "where"]
     show_table(invocation.out, columns, [_row(candidate, environment) for candidate in candidates])
+    lacking = [(c.id, name) for c in candidates if (name := missing_key(c, environment))]
+    for model, name in lacking:
+        say(invocation.out, f"{model} needs {name}, which is not set.", "yellow")
     proposals = found(settings)
     for proposal in proposals:
         if proposal.name not in settings.providers:
@@ -130,9 +136,38 @@ def add(
     key, problem = fault(entry)
     if problem:
         raise UsageError(ended(problem[:1].upper() + problem[1:]), hint=f"Change {_flag(key)}.")
+    _check_provider(model, base_url)
     add_model(invocation.config_file, entry)
     sys.stdout.write(f"added {model} to {invocation.config_file}\n")
+    _warn_unpriced(invocation, model)
     return 0
+
+
+def _check_provider(model: str, base_url: str | None) -> None:
+    """Raises: UsageError for a name that says nothing of who is to be asked."""
+    from acr_cli.models.prices import is_known
+
+    if is_known(model) and (base_url is None or "/" in model):
+        return
+    if base_url is not None:
+        hint = f"An OpenAI-compatible endpoint is named openai/{model.rsplit('/', 1)[-1]}."
+    else:
+        hint = "Write PROVIDER/NAME, as anthropic/claude-opus-4-6, or openai/NAME with --base-url."
+    raise UsageError(f"{model} names no provider that is known.", hint=hint)
+
+
+def _warn_unpriced(invocation: Invocation, model: str) -> None:
+    """Say of a model that was added that no run with a cap on its cost will take it."""
+    from acr_cli import build
+    from acr_cli.cli.table import say
+
+    added = [each for each in build.candidates(invocation.settings()) if each.model == model]
+    if added and not all(each.price.known for each in added):
+        text = (
+            f"warning: no price of {model} is known, so a run leaves it out unless it has --max-cost inf;"
+            " give it a price with --price."
+        )
+        say(invocation.err, text, "yellow")
 
 
 def _flag(key: str) -> str:
@@ -151,17 +186,29 @@ def _price(text: str) -> dict[str, float]:
 @app.command(cls=Leaf)
 def remove(
     ctx: typer.Context,
-    model: str = typer.Argument(..., metavar="MODEL", help="The id of a model, or an accepted provider."),
+    model: str = typer.Argument(
+        ..., metavar="MODEL|PROVIDER", help="The id of a model, or an accepted provider."
+    ),
 ) -> int:
     """Take a model, or an accepted provider, out of the config file."""
     from acr_cli.cli.edit_config import reject_provider, remove_model
 
     invocation: Invocation = ctx.obj
     file: Path = invocation.config_file
+    if model == BUILT_IN:
+        raise UsageError(
+            f"{model} is built in and cannot be removed.",
+            hint=f"`acr fix --exclude {model}` leaves it out once, `acr config set exclude {model}` always.",
+        )
     if not file.exists() or not (remove_model(file, model) or reject_provider(file, model)):
-        raise UsageError(f"{model} is not in {file}.", hint="`acr models list` shows what is.")
+        raise UsageError(f"{model} is not in {file}.", hint=_listed_in(invocation.settings()))
     sys.stdout.write(f"removed {model} from {file}\n")
     return 0
+
+
+def _listed_in(settings: Settings) -> str:
+    names = [*dict.fromkeys(model.id for model in settings.models), *settings.providers]
+    return f"It lists {', '.join(names)}." if names else "It lists no model and no provider."
 
 
 @app.command("test", cls=Leaf)
@@ -176,10 +223,14 @@ def probe(
     settings = invocation.settings()
     names = [model] if model else [c.id for c in _models(settings)]
     if not names:
-        raise UsageError("There is no model to test.", hint="`acr config init` or `acr models add`.")
+        raise UsageError(
+            "There is no model to test.",
+            hint="`acr models add` adds one; `acr config init` proposes those that it finds.",
+        )
     answered = [_answers(settings, name, invocation) for name in names]
     if not any(answered):
-        say(invocation.err, "No model answered.")
+        if len(names) > 1:
+            say(invocation.err, "No model answered.")
         return ProviderError.exit_code
     return 0
 
@@ -199,7 +250,9 @@ def _answers(settings: Settings, name: str, invocation: Invocation) -> bool:
         said = build.probe(settings, name)
     except ProviderError as error:
         # One provider that fails is this command's result, not its end.
-        say(invocation.out, f"{name}  failed: {error.message} {error.hint}", "red")
+        say(invocation.out, error.message, "red")
+        if error.hint:
+            say(invocation.out, f"  {error.hint}")
         return False
-    say(invocation.out, f"{name}  answers: {said}", "green")
+    say(invocation.out, f"{name} answers: {said}", "green")
     return True

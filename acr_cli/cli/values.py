@@ -30,6 +30,10 @@ def _models(settings: Settings) -> list[str]:
     return [candidate.id for candidate in build.candidates(settings)]
 
 
+def _configured(settings: Settings) -> list[str]:
+    return [*dict.fromkeys(model.id for model in settings.models), *settings.providers]
+
+
 def _runs(settings: Settings) -> list[str]:
     folder = settings.home / "runs"
     if not folder.is_dir():
@@ -45,6 +49,7 @@ def _outcomes(settings: Settings) -> list[str]:
 
 KINDS: Mapping[str, Callable[[Settings], list[str]]] = {
     "models": _models,
+    "configured": _configured,
     "runs": _runs,
     "outcomes": _outcomes,
 }

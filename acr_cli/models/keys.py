@@ -52,7 +52,7 @@ def variables(candidate: Candidate) -> tuple[str, ...]:
     """The environment variables that may hold this candidate's key; () where none is sent."""
     if candidate.api_key_env:
         return (candidate.api_key_env,)
-    if candidate.base_url is not None:
+    if candidate.base_url is not None or not candidate.model:
         return ()
     return KEY_VARIABLES.get(provider_of(candidate.model) or "openai", ())
 

@@ -23,6 +23,9 @@ from acr_cli.settings import ModelEntry
 OLLAMA_URL = "http://127.0.0.1:11434"
 """Where an Ollama listens unless the user's config says otherwise."""
 
+OTHER_PROVIDERS = frozenset({"ollama", "ollama_chat", "openai", "hosted_vllm", "lm_studio", "litellm_proxy"})
+"""Names of providers that need not have priced models in the map."""
+
 MILLION = 1_000_000
 _MAP = "model_prices_and_context_window_backup.json"
 
@@ -43,6 +46,14 @@ def provider_of(model: str) -> str:
     """The provider's part of litellm's name: "anthropic" of "anthropic/claude-opus-4-6", "" without one."""
     provider, slash, _ = model.partition("/")
     return provider if slash else ""
+
+
+def is_known(model: str) -> bool:
+    """Whether litellm's map, or the name's first part, says who provides a model."""
+    provider, known = provider_of(model), _load()
+    if not provider:
+        return model in known
+    return provider in {row.get("litellm_provider") for row in known.values()} | OTHER_PROVIDERS
 
 
 def is_loopback(url: str) -> bool:

@@ -70,6 +70,34 @@ def test_setting_a_key_in_a_new_file_starts_from_the_template(acr_home: Path) ->
     assert (settings.max_cost, settings.memory_bound) == (3.0, 9)
 
 
+def test_a_key_is_set_on_its_line_of_the_template(acr_home: Path) -> None:
+    path = acr_home / "config.toml"
+    for key, text in (("max_cost", "3"), ("memory.bound", "9"), ("sandbox", "docker"), ("max_cost", "4")):
+        set_key(path, key, text)
+    changed = [
+        line for line in path.read_text().splitlines() if line not in template().splitlines() and line.strip()
+    ]
+    assert changed == [
+        "max_cost = 4  # USD for a run",
+        'sandbox = "docker"  # where tests run',
+        "bound = 9  # outcomes that are kept",
+    ]
+    assert len(path.read_text().splitlines()) == len(template().splitlines())
+
+
+def test_a_commented_line_inside_a_text_is_no_place_for_a_value(file: Path) -> None:
+    file.write_text('setup = """\n# attempts = 3\n"""\n')
+    set_key(file, "attempts", "7")
+    assert load().settings.attempts == 7
+    assert load().settings.setup == "# attempts = 3\n"
+
+
+def test_a_blank_line_stays_before_a_table(file: Path) -> None:
+    file.write_text('[[model]]\nid = "anthropic/claude-opus-4-6"\n')
+    set_key(file, "attempts", "7")
+    assert file.read_text() == 'attempts = 7\n\n[[model]]\nid = "anthropic/claude-opus-4-6"\n'
+
+
 def test_the_template_says_the_defaults(acr_home: Path) -> None:
     assert tomllib.loads(template()) in ({}, {"memory": {}})
     lines = [line.removeprefix("# ") for line in template().splitlines() if " = " in line]
@@ -149,6 +177,46 @@ def test_providers_are_accepted_once_and_rejected(file: Path) -> None:
     assert reject_provider(file, "openai")
     assert not reject_provider(file, "openai")
     assert load().settings.providers == ("anthropic",)
+
+
+def test_the_last_provider_leaves_no_empty_list_and_a_no_stays(file: Path) -> None:
+    accept_providers(file, ["openai"])
+    assert reject_provider(file, "openai")
+    assert "providers" not in file.read_text()
+    accept_providers(file, [])
+    assert not reject_provider(file, "openai")
+    assert "providers = []" in file.read_text()
+
+
+@pytest.mark.parametrize("name", ["foo", "foo/bar", "gpt-six"])
+def test_a_model_of_nobody_is_not_added(acr, file: Path, name: str) -> None:
+    done = acr("models", "add", name)
+    assert (done.returncode, f"{name} names no provider" in done.stderr) == (2, True)
+    assert "--base-url" in done.stderr
+    assert file.read_text() == MINE
+
+
+def test_a_model_without_a_price_is_added_with_a_warning(acr, file: Path) -> None:
+    assert "no price of openai/nonono is known" in acr("models", "add", "openai/nonono").stderr
+
+
+def test_what_is_built_in_is_not_removed(acr, file: Path) -> None:
+    done = acr("models", "remove", "builtin/repair")
+    assert (done.returncode, "built in" in done.stderr, "--exclude" in done.stderr) == (2, True, True)
+
+
+def test_a_server_that_is_down_is_named_and_a_missing_key_too(acr, file: Path) -> None:
+    acr("models", "add", "openai/mine", "--base-url", "http://127.0.0.1:9/v1")
+    done = acr("models", "test", "openai/mine")
+    assert (done.returncode, done.stderr) == (5, "")
+    assert done.stdout.splitlines()[0] == "openai/mine cannot be reached at http://127.0.0.1:9/v1."
+    assert (
+        "anthropic/claude-opus-4-6 needs ANTHROPIC_API_KEY, which is not set." in acr("models", "list").stdout
+    )
+    assert acr("completion", "--values", "configured").stdout.split() == [
+        "anthropic/claude-opus-4-6",
+        "openai/mine",
+    ]
 
 
 def test_a_linked_config_file_stays_a_link(file: Path, tmp_path: Path) -> None:

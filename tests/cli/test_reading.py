@@ -203,8 +203,7 @@ def test_in_a_repository_its_own_runs_are_listed_and_ids_are_whole(
     own, every = listed(), listed("--all")
     assert folder.id in own
     assert run not in own
-    assert "repository" not in own
-    for word in (folder.id, run, "mine", "repository"):
+    for word in (folder.id, run, "mine"):
         assert word in every
     assert max(map(len, every.splitlines())) <= width
 
@@ -248,6 +247,15 @@ def test_doctor_says_what_is_missing(acr, tmp_path: Path) -> None:
     assert done.returncode == 4
     assert "cannot be written" in done.stdout
     assert "ACR_HOME" in done.stdout
+
+
+def test_doctor_goes_by_the_sandbox_that_is_configured(acr) -> None:
+    done = acr("doctor", env={"ACR_SANDBOX": "none"})
+    assert done.stdout.splitlines()[0].startswith("python")
+    assert "none, as configured" in done.stdout
+    dead = {"ACR_SANDBOX": "docker", "DOCKER_HOST": "tcp://127.0.0.1:9"}
+    done = acr("doctor", env=dead)
+    assert (done.returncode, "docker, as configured, does not work" in done.stdout) == (4, True)
 
 
 def test_doctor_warns_of_keys_that_others_may_read(acr, acr_home: Path) -> None:
