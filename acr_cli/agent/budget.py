@@ -41,7 +41,7 @@ class RunBudget:
     def check(self) -> None:
         if self.remaining_seconds <= 0:
             raise BudgetExhausted(
-                f"The {self.max_time:g} seconds of this run are used up.", hint="Raise --max-time."
+                f"The time of this run, {_duration(self.max_time)}, is used up.", hint="Raise --max-time."
             )
         if self._spent > self.max_cost:
             raise self._no_money(f"${self._spent:.4f} of ${self.max_cost:g} are spent.")
@@ -64,12 +64,21 @@ class RunBudget:
 
     def count_step(self) -> None:
         if self._steps >= self.max_steps:
-            raise BudgetExhausted(f"This run may take {self.max_steps} steps.", hint="Raise --max-steps.")
+            steps = "1 step" if self.max_steps == 1 else f"{self.max_steps} steps"
+            raise BudgetExhausted(f"This run may take {steps}.", hint="Raise --max-steps.")
         self._steps += 1
 
     @staticmethod
     def _no_money(message: str) -> BudgetExhausted:
         return BudgetExhausted(message, hint="Raise --max-cost, or allow a cheaper model.")
+
+
+def _duration(seconds: float) -> str:
+    """ "90 s", "15 min", "2 h". Pure."""
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds / size:g} {unit}"
+    return f"{seconds:g} s"
 
 
 class Metered:
