@@ -108,7 +108,8 @@ def fix(
     with suppress(BrokenPipeError):  # whoever reads has seen enough; the exit code says how the run ended
         finish(result)
     invocation.on_failure = None  # the result has been said
-    build.settle(settings)
+    with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
+        build.settle(settings)
     return result.exit_code
 
 
