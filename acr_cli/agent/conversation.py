@@ -50,6 +50,9 @@ class Conversation:
         reply = self._gateway.complete(self._candidate, self.messages, tools=tools, budget=self._budget)
         self.spoken += 1
         self.usage += reply.usage
+        if not tools:
+            # Calls of tools that nobody offered cannot be answered, and must not stand in the conversation.
+            reply = replace(reply, tool_calls=())
         message = Message(role="assistant", content=reply.content, tool_calls=reply.tool_calls)
         if not message.content and not message.tool_calls:
             message = replace(message, content="(no answer)")

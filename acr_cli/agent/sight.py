@@ -12,6 +12,7 @@ from acr_cli.protocols import Tree
 from acr_cli.records import Step
 
 _LISTED = 300  # paths
+_LEAST = 400  # characters; no room for a further file
 _READABLE = 400_000  # bytes; a larger file is opened piece by piece, or not at all
 _SECRET = re.compile(
     r"(^|/)(\.env(\.(?!example|sample|template)[^/]*)?|\.netrc|\.pypirc|\.npmrc|id_(rsa|dsa|ecdsa|ed25519)|"
@@ -69,6 +70,8 @@ def contents(tree: Tree, paths: Iterable[str], *, room: int, numbers: bool) -> s
     """Whole files, as many as go into `room` characters, each below its path."""
     parts = []
     for path in paths:
+        if room < _LEAST:
+            break
         text = _quietly(tree, path)
         lines = text.splitlines()
         shown = numbered(lines) if numbers else text.rstrip("\n")

@@ -119,7 +119,10 @@ class _Places:
             return AT_DEFINITION * self.suspicion.of(source.path, body)
         doubt = self.suspicion.of(source.path, source.header_lines(statement))
         if statement.type in ("else_clause", "finally_clause", "elif_clause", "try_statement"):
-            return doubt or (self.of(statement.parent) * 0.8 if statement.parent is not None else 0.0)
+            if doubt or statement.parent is None:
+                return doubt
+            # The statement around it itself, not its last block, which may be the very one asked about.
+            return 0.8 * self._statement(source.statement_of(statement.parent))
         if source.function_of(statement) is None and doubt:
             # Module and class level runs at import: it counts by who uses what it binds.
             bound = [source.of(n) for n in _leaves(statement) if n.type in t.identifiers]

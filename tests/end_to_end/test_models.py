@@ -142,6 +142,18 @@ def test_a_model_with_tools_reads_edits_tests_and_finishes(acr: Acr, broken: Pat
     server.assert_clean()
 
 
+def test_a_call_of_a_tool_that_nobody_offered_is_no_fault_of_the_provider(
+    acr: Acr, broken: Path, pool: Pool
+) -> None:
+    script = [Say(tool_calls=(call("run", {"command": "ls"}),)), Say(text=f"slug.py\n```\n{RIGHT}```\n")]
+    with LoopbackServer({"weak": script}) as server:
+        pool(server, {"weak": 0.5})
+        result = result_of(acr(*FIX, cwd=broken).stdout)
+
+    assert result["status"] == "fixed"
+    server.assert_clean()
+
+
 def test_edits_to_tests_are_undone_and_prove_nothing(acr: Acr, broken: Path, pool: Pool) -> None:
     cheat = writes("def test_words_are_joined():\n    pass\n", path="test_slug.py")
     with LoopbackServer({"weak": cheat}) as server:
