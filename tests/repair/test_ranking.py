@@ -168,3 +168,11 @@ def test_a_literal_from_nowhere_is_worth_less() -> None:
     ]
     hard, soft = (preference(Ranked(mutation=m, score=1, base=1), source) for m in made)
     assert hard < soft
+
+
+def test_clauses_that_never_ran_are_ranked_by_the_statement_they_belong_to() -> None:
+    branch = b"        if a:\n            pass\n        else:\n            pass\n"
+    text = b"def f(a):\n    try:\n" + branch + b"    finally:\n        pass\n"
+    source = parse("m.py", text, PYTHON)
+    assert propose(source, Suspicion(scores={"m.py": {1: 1.0}}), Hints(), MUTATORS) == []
+    assert propose(source, Suspicion(scores={"m.py": {3: 1.0}}), Hints(), MUTATORS)
