@@ -199,7 +199,8 @@ def _goal(survey: Mapping[str, Any], limit: float) -> Goal | None:
         targets=tuple(dict.fromkeys(targets)),
         must_pass=tuple(test for test in passing if test not in targets),
         timeout=min(timeout, limit / 3),
-        full_timeout=min(max(3.0, 4 * (seconds + whole)), limit),
+        # Collecting and reporting many tests can take longer than the tests themselves.
+        full_timeout=min(max(3.0, 4 * (seconds + whole), 2 * survey["everything"]), limit),
     )
 
 

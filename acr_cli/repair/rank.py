@@ -19,6 +19,7 @@ from acr_cli.repair.source import Source
 from acr_cli.repair.suspects import Suspicion
 
 FAIRNESS = 30.0  # candidates of one kind after which its score is halved against others
+PLENTY = 40_000  # mutations of one file: far more than can be tried
 AT_DEFINITION = 0.85  # suspicion of a definition's header, as a share of its body's
 
 
@@ -32,13 +33,15 @@ class Ranked:
 
 
 def propose(source: Source, suspicion: Suspicion, hints: Hints, mutators: Sequence[Mutator]) -> list[Ranked]:
-    """All mutations of one file at suspicious places, unordered."""
+    """Mutations of one file, at its most suspicious places first until there are plenty; unordered."""
     found: dict[tuple[int, int, bytes], Ranked] = {}
     places = _Places(source, suspicion)
-    for node in source.nodes:
-        doubt = places.of(node)
-        if doubt <= 0.0:
-            continue
+    doubtful = [(doubt, node) for node in source.nodes if (doubt := places.of(node)) > 0.0]
+    # Stable: equally suspicious nodes stay in the order of the source.
+    doubtful.sort(key=lambda entry: -entry[0])
+    for doubt, node in doubtful:
+        if len(found) >= PLENTY:
+            break
         for mutator in mutators:
             for proposal in mutator.propose(source, node, hints):
                 ranked = _ranked(source, mutator, proposal, hints, doubt)

@@ -118,7 +118,8 @@ def test_a_success_ends_the_search_after_a_while(session: FolderSession) -> None
     made = driver(session)
     made.look(["tests/test_calc.py::test_double"], ["tests/test_calc.py"], limit=60, each=1.0)
     changes = [(" + 1", "")] + [(" + 1", f" + {n}") for n in range(2, 40)]
-    assert len(try_out(made, session, changes, after=(60.0, 3))) <= 6
+    # The other worker goes on while the first candidate is still being tried on all tests.
+    assert len(try_out(made, session, changes, after=(60.0, 3))) <= 20
 
 
 def test_subprocesses_of_tests_see_the_candidate(tmp_path: Path) -> None:

@@ -80,6 +80,11 @@ CASES: list[tuple[str, str, str]] = [
     ("string", "def f(a):\n    return f'{a:.1f}'\n", "def f(a):\n    return f'{a:.2f}'\n"),
     ("variable", "def f(a, b):\n    return a + a\n", "def f(a, b):\n    return a + b\n"),
     (
+        "name_for_number",
+        "def f(a, n):\n    a -= 1\n    return a\n",
+        "def f(a, n):\n    a -= n\n    return a\n",
+    ),
+    (
         "attribute",
         "class C:\n    def f(self):\n        return self.a + self.b\n",
         "class C:\n    def f(self):\n        return self.a + self.a\n",

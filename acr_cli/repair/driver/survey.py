@@ -46,7 +46,9 @@ class Survey:
         # A test that fails although it was not named so (and the like) is no target.
         plain = [test for test in ids if test not in hung]
         seconds = self._plain(folders, plain) if plain else 0.0
+        started = time.monotonic()
         others = self._traced(None, frozenset(ids), self.deadline)
+        everything = time.monotonic() - started
         if not plain:
             seconds = self._plain(
                 folders, [test for test, seen in others.items() if seen["outcome"] == "passed"][:3]
@@ -63,6 +65,7 @@ class Survey:
             "errors": self.errors,
             "modules": outside,
             "seconds": seconds,
+            "everything": everything,
             "peak": self.peak,
         }
 
@@ -122,13 +125,16 @@ class Survey:
         return any(path.startswith(inside) and not path.startswith(copy) for path in files)
 
     def _outside(self) -> list[str]:
-        """Modules that the tests import from elsewhere than the tree, in the order of their import."""
-        places = [os.path.join(os.path.realpath(p), "") for p in (self.workdir, self.request["scratch"])]
-        return [
-            name
-            for name, path in self.modules.items()
-            if name != "__main__" and not os.path.realpath(path or "/").startswith(tuple(places))
-        ]
+        """Modules that the tests import from elsewhere than the tree, in the order of their import.
+
+        None of a package that is in the tree, wherever the module lies: it would import the package."""
+        folders = (self.workdir, self.request["scratch"])
+        places = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)
+        inside = {
+            name for name, path in self.modules.items() if os.path.realpath(path or "/").startswith(places)
+        }
+        packages = {name.split(".")[0] for name in inside} | {"__main__"}
+        return [name for name in self.modules if name.split(".")[0] not in packages]
 
     def _traced(self, wanted: list[str] | None, unwanted: frozenset[str], until: float) -> dict[str, Message]:
         """Results with lines by test id; a test that hangs is noted, and the rest goes on without it."""

@@ -94,6 +94,13 @@ def _other_owner(source: Source, node: Node, owner: Node, text: str) -> Iterator
         yield replace(owner, t.receiver, 0.4)
 
 
+def name_for_number(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """A variable in scope where a number was written down."""
+    if node.type in source.table.integers:
+        for other in source.variables_at(node)[:12]:
+            yield replace(node, other, 0.6)
+
+
 def method(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     """A called method or function for its usual mix-up, one of the file, or a name that the type has."""
     t = source.table

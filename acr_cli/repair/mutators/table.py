@@ -26,6 +26,7 @@ MUTATORS: tuple[Mutator, ...] = (
     Mutator(kind="truth", prior=0.7, propose=values.truth),
     Mutator(kind="string", prior=0.45, propose=values.string),
     Mutator(kind="variable", prior=0.8, propose=names.variable),
+    Mutator(kind="name_for_number", prior=0.6, propose=names.name_for_number),
     Mutator(kind="attribute", prior=0.7, propose=names.attribute),
     Mutator(kind="method", prior=0.75, propose=names.method),
     Mutator(kind="exchange", prior=0.45, propose=names.exchange),
