@@ -18,7 +18,7 @@ from acr_cli.caf import Loop, Parts
 from acr_cli.errors import PatchConflict
 from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, RunStarted, to_json
 from acr_cli.parts import load
-from acr_cli.protocols import Backend, Limits, Observer, Sandbox, Store, Verifier
+from acr_cli.protocols import Backend, Limits, Observer, Sandbox, Store, Toolchain, Verifier
 from acr_cli.records import Candidate, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
 from acr_cli.worktree.delivery import deliver
@@ -135,22 +135,24 @@ class _Job:
         from acr_cli.models.gateway import LiteLLM
         from acr_cli.repair.backend import Repair
 
+        toolchains = self._toolchains()
         gateway = LiteLLM(emit=self.emit, environ=os.environ)
         installed = {name: load("backends", name, {})(emit=self.emit) for name in self.settings.backends}
         return {
             **installed,
             "agent": Agent(gateway=gateway, emit=self.emit, transcripts=self.folder.path / "transcripts"),
-            "repair": Repair(emit=self.emit, time_limit=self.settings.repair_time),
+            "repair": Repair(
+                emit=self.emit,
+                time_limit=self.settings.repair_time,
+                protected=lambda path: any(each.protected(path) for each in toolchains),
+            ),
         }
 
     def _verifier(self, sandbox: Sandbox) -> Verifier:
-        from acr_cli.toolchains import BUILTIN
         from acr_cli.verifier.verifier import Verifier as TestVerifier
 
         return TestVerifier(
-            toolchains=[
-                load("toolchains", name, BUILTIN)() for name in (*self.settings.toolchains, *BUILTIN)
-            ],
+            toolchains=self._toolchains(),
             sandbox=sandbox,
             emit=self.emit,
             test=self.settings.test,
@@ -160,6 +162,11 @@ class _Job:
             image=self.settings.image,
             dockerfile="Dockerfile" if self.settings.dockerfile else None,
         )
+
+    def _toolchains(self) -> list[Toolchain]:
+        from acr_cli.toolchains import BUILTIN
+
+        return [load("toolchains", name, BUILTIN)() for name in (*self.settings.toolchains, *BUILTIN)]
 
     def _sandbox(self) -> Sandbox:
         from acr_cli.sandbox.choose import open_sandbox
