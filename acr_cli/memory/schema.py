@@ -159,13 +159,15 @@ def _connect(path: Path, flags: str) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
+    # Tables first: a writer makes them and the version at once, perhaps between these two lines.
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
         raise StoreError(
             f"The memory at {path} was written by a newer acr (schema {version}; this one knows {VERSION}).",
             hint="Upgrade acr, or set ACR_HOME to another folder. Nothing was changed.",
         )
-    if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
+    if version == 0 and not empty:
         raise StoreError(
             f"The file {path} is no memory of acr.", hint="Move it away, or set ACR_HOME to another folder."
         )
