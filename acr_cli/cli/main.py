@@ -46,7 +46,7 @@ def _main(arguments: list[str]) -> int:
         return _flushed(0)
     from acr_cli.cli.invocation import Invocation
 
-    signal.signal(signal.SIGTERM, _terminate)
+    hear_interrupts()
     return guarded(arguments, Invocation())
 
 
@@ -62,6 +62,25 @@ def _open_standard_streams() -> None:
                 os.close(opened)
         if number and getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
+
+
+def hear_interrupts() -> None:
+    """SIGTERM counts as Ctrl-C, and neither is lost where Python drops exceptions."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _interrupt_again
+
+
+def _interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
+    """An interrupt that fell into a finalizer of some library is raised once more a moment later."""
+    if not issubclass(dropped.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)
+        return
+    import _thread
+    from threading import Timer
+
+    later = Timer(0.02, _thread.interrupt_main)  # from here it would be dropped again
+    later.daemon = True
+    later.start()
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:

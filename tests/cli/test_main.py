@@ -380,3 +380,26 @@ def test_a_home_that_does_not_exist_is_told_of_acr_home(acr, tmp_path: Path) -> 
     assert done.returncode == 3
     assert "there is no such home directory" in done.stderr
     assert "Set ACR_HOME" in done.stderr
+
+
+def test_an_interrupt_in_a_finalizer_is_not_lost(acr_home: Path) -> None:
+    code = """
+import signal, sys, time
+from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.main import guarded, hear_interrupts
+
+class Closing:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def run(arguments, invocation):
+    Closing()
+    time.sleep(30)
+    return 0
+
+hear_interrupts()
+sys.exit(guarded([], Invocation(), run))
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25)
+
+    assert (result.returncode, "Traceback" in result.stderr) == (130, False), result.stderr
