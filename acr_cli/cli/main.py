@@ -75,10 +75,10 @@ def _interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
     if not issubclass(dropped.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(dropped)
         return
-    import _thread
-    from threading import Timer
+    from threading import Timer, main_thread
 
-    later = Timer(0.02, _thread.interrupt_main)  # from here it would be dropped again
+    # Not from here, where it would be dropped again; and as a signal, which ends what the thread waits for.
+    later = Timer(0.02, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
     later.daemon = True
     later.start()
 

@@ -400,6 +400,7 @@ def run(arguments, invocation):
 hear_interrupts()
 sys.exit(guarded([], Invocation(), run))
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25)
+    python = [sys.executable, "-c", code]
+    result = subprocess.run(python, check=False, capture_output=True, text=True, timeout=25)
 
     assert (result.returncode, "Traceback" in result.stderr) == (130, False), result.stderr
