@@ -178,7 +178,8 @@ class Loop:
         """The next candidate's attempt and its verdict; None when nobody is left or going on does not pay."""
         parts, step = self.parts, course.step
         parts.budget.check()
-        context = parts.observer.observe(step, failed=course.failed, unavailable=course.void)
+        seen = parts.observer.observe(step, failed=course.failed, unavailable=course.void)
+        context = replace(seen, attempts=parts.attempts - len(course.failed))
         choice = parts.policy.choose(context, course.eligible, parts.rng)
         if choice is None:
             return None
@@ -226,6 +227,7 @@ class Loop:
             return
         step, context, attempt = trial.step, trial.context, trial.attempt
         evidence = trial.verdict.evidence
+        forecast = trial.choice.forecast(trial.candidate.id)
         outcome = Outcome(
             id=f"{self.run}.{step.id}.{trial.number}",
             run=self.run,
@@ -253,6 +255,8 @@ class Loop:
             cost_usd=attempt.cost_usd,
             usage=attempt.usage,
             seconds=attempt.seconds,
+            votes=tuple((vote.voter, vote.value) for vote in forecast.votes) if forecast else (),
+            p_success=forecast.p_success if forecast else None,
             shared_credit=step.kind in (StepKind.PLAN, StepKind.REVIEW),
             acr_version=__version__,
         )

@@ -217,15 +217,26 @@ class Neighbour:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """Own verified outcomes of one candidate in one dimension (Unverified and Void are not counted)."""
+    """Own outcomes of one candidate that share all that a policy tells apart (Void ones are not kept).
+
+    Numbers but `outcomes` may be discounted by age: an outcome of h half-lives ago counts 2^-h."""
 
     candidate: str
     dimension: str
+    language: str = ""
+    verifier: str = "tests"  # kind of verifier
+    failed_before: tuple[str, ...] = ()  # who had failed on the same step already, sorted
     passed: float = 0.0
     failed: float = 0.0
-    cost_usd: float = 0.0  # sum over all its outcomes
-    seconds: float = 0.0  # sum
-    outcomes: int = 0  # all of them, unverified ones included
+    cost_usd: float = 0.0  # sum over all its outcomes, unverified ones included; so are the next three
+    seconds: float = 0.0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    count: float = 0.0  # of outcomes, discounted as the sums are
+    outcomes: int = 0  # of outcomes, never discounted
+    gains: tuple[tuple[str, float], ...] = ()
+    """By voter, over verified outcomes: sum of log p_voter - log p_all, natural, where p is the probability
+    that each had given to what then happened."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -243,6 +254,8 @@ class Context:
     has_failing_test: bool = False
     failed: tuple[str, ...] = ()  # candidate ids that already failed on this step, in order
     unavailable: tuple[str, ...] = ()  # candidate ids whose machinery broke in this run
+    attempts: int = 3  # how many candidates may still be tried on this step, the next one included
+    verifier: str = "tests"  # kind of verifier that will judge the step
     neighbours: tuple[Neighbour, ...] = ()
     tallies: tuple[Tally, ...] = ()
 
@@ -433,6 +446,8 @@ class Outcome:
     usage: Usage
     seconds: float
     shared_credit: bool = False  # plan and review steps: cost and the run's outcome, no quality
+    votes: tuple[tuple[str, float], ...] = ()  # by voter, for this candidate, each in [0, 1]
+    p_success: float | None = None  # what all voters together expected of it; None: nothing
     acr_version: str = ""
 
     @property
