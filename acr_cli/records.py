@@ -76,6 +76,7 @@ class Price:
     output: float | None = None
     cached_input: float | None = None  # None: as input
     per_second: float = 0.0  # USD a second of work: local models and repair
+    per_attempt: float | None = None  # USD an attempt, where that is known beforehand
     source: str = "unpriced"  # "config" | "litellm" | "loopback" | "builtin" | "unpriced"
 
     @property
@@ -247,7 +248,7 @@ class Context:
     vector: tuple[float, ...] = ()
     embedder: str = ""
     kind: StepKind = StepKind.EDIT
-    dimension: Dimension = Dimension.AGENTIC_PROGRAMMING
+    dimension: str = Dimension.AGENTIC_PROGRAMMING  # one of `Dimension`, but for foreign matrices
     language: str = ""
     repository: str = ""  # identity, see worktree
     size_tokens: int = 0  # rough prompt size

@@ -1,0 +1,1 @@
+"""Replay of outcome matrices: what a policy would have chosen, paid and reached."""
