@@ -47,7 +47,7 @@ bench-repair: $(STAMP)  ## how many small defects builtin/repair fixes, and how 
 
 lock: $(STAMP)  ## the locks anew from pyproject.toml; UPGRADE=--upgrade takes the newest versions
 	$(PIP) install --quiet uv
-	$(LOCK) --group dev -o requirements/dev.txt >/dev/null
+	$(LOCK) --group dev --extra bench -o requirements/dev.txt >/dev/null
 	$(LOCK) --extra local --group realmodel --constraint requirements/dev.txt \
 	  --override requirements/left-out.txt $(LEFT_OUT:%=--no-emit-package %) -o requirements/local.txt >/dev/null
 
