@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
@@ -25,6 +25,8 @@ class Setting:
     false_accept: float = 0.0  # share of wrong answers that pass
     false_reject: float = 0.0  # share of right answers that fail
     seed: int = 0
+    vectors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Unit vectors by text, of the stream's and the warm splits' known texts; empty where none was wanted."""
 
 
 class Player(Protocol):

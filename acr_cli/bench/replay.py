@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
@@ -44,6 +45,8 @@ class Rules:
     prices: Mapping[str, Price] = field(default_factory=dict)  # known beforehand, by model
     budget: float = float("inf")  # USD for the whole stream
     all_attempts: bool = False  # K attempts also where nothing can be executed
+    vectors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of texts, where embedded
+    embedder: str = ""  # the key of what made the vectors
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +60,31 @@ class Try:
     propensity: float
 
 
+class Log:
+    """Attempts as columns of numbers: a long stream has millions of them."""
+
+    def __init__(self) -> None:
+        self.task, self.model, self.passed = array("q"), array("q"), array("b")
+        self.cost_usd, self.propensity = array("d"), array("d")
+
+    def append(self, task: int, model: int, *, passed: bool, cost_usd: float, propensity: float) -> None:
+        self.task.append(task)
+        self.model.append(model)
+        self.passed.append(passed)
+        self.cost_usd.append(cost_usd)
+        self.propensity.append(propensity)
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    def tries(self) -> list[Try]:
+        columns = (self.task, self.model, self.passed, self.cost_usd, self.propensity)
+        return [
+            Try(task=task, model=model, passed=bool(passed), cost_usd=cost, propensity=propensity)
+            for task, model, passed, cost, propensity in zip(*columns, strict=True)
+        ]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Record:
     """What one player did with one stream; arrays of T in the order of the stream."""
@@ -68,7 +96,12 @@ class Record:
     attempts: NDArray[np.int64]
     decisions: int
     seconds: float  # in `choose` and `learn`
-    tries: list[Try]
+    log: Log
+
+    @property
+    def tries(self) -> list[Try]:
+        """Every attempt, in order; made when it is asked for."""
+        return self.log.tries()
 
 
 class Verifier:
@@ -117,17 +150,14 @@ def replay(
         attempts=attempts,
         decisions=stream.decisions,
         seconds=stream.seconds,
-        tries=stream.tries,
+        log=stream.log,
     )
 
 
 class _Stream:
     def __init__(self, player: Player, matrix: Matrix, rules: Rules, seed: int, warm: Matrix | None) -> None:
-        import numpy as np
-
         self.player, self.matrix, self.rules = player, matrix, rules
-        columns = np.random.default_rng([seed, 0]).permutation(len(matrix.models))
-        self.column = {f"m{place}": int(column) for place, column in enumerate(columns)}
+        self.column = anonymous(matrix, seed)
         self.candidates = tuple(
             candidate(name, rules.prices.get(matrix.models[column])) for name, column in self.column.items()
         )
@@ -135,8 +165,8 @@ class _Stream:
         self.rng = Random(seed)
         self.left = rules.budget
         self.decisions, self.seconds = 0, 0.0
-        self.tries: list[Try] = []
-        self.shown = list(shown(matrix, rules))
+        self.log = Log()
+        self.there = matrix.available
         player.prepare(
             Setting(
                 candidates=self.candidates,
@@ -145,16 +175,17 @@ class _Stream:
                 false_accept=rules.false_accept,
                 false_reject=rules.false_reject,
                 seed=seed,
+                vectors=rules.vectors,
             )
         )
 
     def play(self, position: int, row: int) -> tuple[int, float, int]:
         """One task: the answer's column, what it cost, how many attempts."""
-        there = self.matrix.available[row]
+        there = self.there[row]
         candidates = tuple(c for c in self.candidates if there[self.column[c.id]])
         true_dimension = self.matrix.dimensions[row]
         limit = 1 if true_dimension in UNVERIFIABLE and not self.rules.all_attempts else self.rules.attempts
-        context = replace(self.shown[row], attempts=limit)
+        context = replace(shown(self.matrix, self.rules, row), attempts=limit)
         cost = 0.0
         while context.attempts and self.left > 0 and (choice := self._choose(context, candidates)):
             column = self.column[choice.candidate]
@@ -164,9 +195,7 @@ class _Stream:
             self._learn(
                 context, self._outcome(position, context, choice, candidates, passed=passed, paid=paid)
             )
-            self.tries.append(
-                Try(task=row, model=column, passed=passed, cost_usd=paid, propensity=choice.propensity)
-            )
+            self.log.append(row, column, passed=passed, cost_usd=paid, propensity=choice.propensity)
             context = replace(
                 context, failed=(*context.failed, choice.candidate), attempts=context.attempts - 1
             )
@@ -241,14 +270,33 @@ def candidate(name: str, price: Price | None) -> Candidate:
     return Candidate(id=name, backend="agent", model=name, price=price or Price())
 
 
-def shown(matrix: Matrix, rules: Rules) -> Iterator[Context]:
-    """What a policy sees of each task."""
-    for text, dimension, language in zip(matrix.texts, matrix.dimensions, matrix.languages, strict=True):
-        if rules.dimension == "given":
-            said = dimension
-        else:
-            said = rules.infer(text) if rules.dimension == "inferred" and rules.infer and text else ""
-        yield Context(text=text, dimension=said, language=language, repository="")
+def anonymous(matrix: Matrix, seed: int) -> dict[str, int]:
+    """The names that policies know the models by, in the candidates' order, and their columns. Pure."""
+    import numpy as np
+
+    columns = np.random.default_rng([seed, 0]).permutation(len(matrix.models))
+    return {f"m{place}": int(column) for place, column in enumerate(columns)}
+
+
+def shown(matrix: Matrix, rules: Rules, row: int) -> Context:
+    """What a policy sees of a task. Pure."""
+    text = matrix.texts[row]
+    vector = rules.vectors.get(text, ()) if text else ()
+    return Context(
+        text=text,
+        vector=vector,
+        embedder=rules.embedder if vector else "",
+        dimension=shown_dimension(matrix.dimensions[row], text, rules),
+        language=matrix.languages[row],
+        repository="",
+    )
+
+
+def shown_dimension(given: str, text: str, rules: Rules) -> str:
+    """A task's dimension as the policies are told it; "" for none. Pure."""
+    if rules.dimension == "given":
+        return given
+    return rules.infer(text) if rules.dimension == "inferred" and rules.infer and text else ""
 
 
 def _aligned(warm: Matrix, matrix: Matrix, column: Mapping[str, int], rules: Rules) -> Matrix:
@@ -260,7 +308,11 @@ def _aligned(warm: Matrix, matrix: Matrix, column: Mapping[str, int], rules: Rul
     if unknown := [model for model in matrix.models if model not in place]:
         raise UsageError(f"The warm splits know nothing of {', '.join(unknown)}.")
     columns = np.array([place[matrix.models[index]] for index in column.values()])
-    dimensions = pl.Series([context.dimension for context in shown(warm, rules)], dtype=pl.String)
+    dimensions = warm.dimensions
+    if rules.dimension != "given":
+        pairs = zip(warm.dimensions, warm.texts, strict=True)
+        told = [shown_dimension(given, text, rules) for given, text in pairs]
+        dimensions = pl.Series("dimension", told, dtype=pl.String)
     return replace(
         warm,
         models=tuple(column),
