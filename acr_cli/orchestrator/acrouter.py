@@ -11,7 +11,7 @@ from random import Random
 
 from acr_cli.orchestrator.explain import reason
 from acr_cli.orchestrator.ladder import ladder, still_there
-from acr_cli.orchestrator.vote import forecasts
+from acr_cli.orchestrator.vote import condensed, forecasts
 from acr_cli.protocols import Voter
 from acr_cli.records import Candidate, Choice, Context, Forecast
 
@@ -27,6 +27,8 @@ class AcRouter:
         self.attempts = attempts
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
+        context = condensed(context)
+
         def rank(known: Context) -> list[Forecast]:
             return still_there(known, forecasts(self.voters, known, candidates))
 

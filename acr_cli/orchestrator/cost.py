@@ -3,7 +3,7 @@ tokens."""
 
 from __future__ import annotations
 
-from acr_cli.records import Candidate, Context, Tally
+from acr_cli.records import Candidate, Context
 
 _CALLS = 6
 """Calls of a model in one step; each sends the conversation again."""
@@ -15,19 +15,19 @@ _STRENGTH = 2.0  # how many own outcomes the estimate from the price list is wor
 
 
 def expected_usd(context: Context, candidate: Candidate) -> float | None:
-    """Money in USD for one attempt, or None for a candidate without a known price. Pure."""
+    """Money in USD for one attempt, or None for a candidate that has no known price and was never tried in
+    this dimension. Pure."""
     listed = _listed_usd(context, candidate)
-    own = _own(context, candidate)
-    if listed is None or not own:
-        return listed
-    return (listed * _STRENGTH + own.cost_usd) / (_STRENGTH + own.outcomes)
+    cost, _, count = _own(context, candidate)
+    if listed is None:
+        return cost / count if count else None
+    return (listed * _STRENGTH + cost) / (_STRENGTH + count)
 
 
 def expected_seconds(context: Context, candidate: Candidate) -> float:
     """Seconds for one attempt. Pure."""
-    own = _own(context, candidate)
-    seconds, outcomes = (own.seconds, own.outcomes) if own else (0.0, 0)
-    return (_LOCAL_SECONDS * _STRENGTH + seconds) / (_STRENGTH + outcomes)
+    _, seconds, count = _own(context, candidate)
+    return (_LOCAL_SECONDS * _STRENGTH + seconds) / (_STRENGTH + count)
 
 
 def expected_price(context: Context, candidate: Candidate) -> float | None:
@@ -40,6 +40,8 @@ def expected_price(context: Context, candidate: Candidate) -> float | None:
 
 def _listed_usd(context: Context, candidate: Candidate) -> float | None:
     price = candidate.price
+    if price.per_attempt is not None:
+        return price.per_attempt
     if not candidate.model:
         return 0.0
     if price.input is None or price.output is None:
@@ -48,6 +50,11 @@ def _listed_usd(context: Context, candidate: Candidate) -> float | None:
     return (sent * price.input + _OUTPUT_TOKENS * price.output) / 1e6
 
 
-def _own(context: Context, candidate: Candidate) -> Tally | None:
-    found = (t for t in context.tallies if t.candidate == candidate.id and t.dimension == context.dimension)
-    return next((t for t in found if t.outcomes), None)
+def _own(context: Context, candidate: Candidate) -> tuple[float, float, float]:
+    """(USD, seconds, outcomes) of own experience in this dimension."""
+    found = [t for t in context.tallies if t.candidate == candidate.id and t.dimension == context.dimension]
+    return (
+        sum(t.cost_usd for t in found),
+        sum(t.seconds for t in found),
+        sum(t.count or t.outcomes for t in found),
+    )

@@ -11,7 +11,7 @@ from random import Random
 
 from acr_cli.orchestrator.cost import expected_price
 from acr_cli.orchestrator.ladder import ladder, still_there
-from acr_cli.orchestrator.vote import forecasts
+from acr_cli.orchestrator.vote import condensed, forecasts
 from acr_cli.protocols import Voter
 from acr_cli.records import Candidate, Choice, Context, Forecast
 
@@ -26,6 +26,7 @@ class Ordered:
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
         del rng  # nothing is drawn
+        context = condensed(context)
         order = [candidate.id for candidate in self._order(context, candidates)]
 
         def rank(known: Context) -> list[Forecast]:

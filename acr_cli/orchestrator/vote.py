@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from acr_cli.orchestrator.cost import expected_usd
 from acr_cli.orchestrator.difficulty import given_failures
 from acr_cli.orchestrator.voters.posterior import beta_parameters
 from acr_cli.protocols import Voter
-from acr_cli.records import Candidate, Context, Forecast, Vote
+from acr_cli.records import Candidate, Context, Forecast, Tally, Vote
 
 _PRICE = "price"
 _Z90 = 1.645
@@ -49,6 +50,33 @@ def forecasts(
         )
     gone = {*context.failed, *context.unavailable}
     return tuple(sorted(found, key=lambda f: (f.candidate in gone, -f.score)))
+
+
+def condensed(context: Context) -> Context:
+    """The same with one tally a candidate, over all of its outcomes in this dimension: all that these voters
+    tell apart, and few enough to be summed at every vote. Pure."""
+    sums: dict[str, list[float]] = {}
+    for t in context.tallies:
+        if t.dimension == context.dimension:
+            one = sums.setdefault(t.candidate, [0.0] * 6)
+            for place, value in enumerate(
+                (t.passed, t.failed, t.cost_usd, t.seconds, t.count or t.outcomes, t.outcomes)
+            ):
+                one[place] += value
+    tallies = tuple(
+        Tally(
+            candidate=name,
+            dimension=context.dimension,
+            passed=passed,
+            failed=failed,
+            cost_usd=cost,
+            seconds=seconds,
+            count=count,
+            outcomes=round(outcomes),
+        )
+        for name, (passed, failed, cost, seconds, count, outcomes) in sums.items()
+    )
+    return replace(context, tallies=tallies)
 
 
 def _interval(chance: float, outcomes: float) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from acr_cli.orchestrator.prior import published
+from acr_cli.orchestrator.prior import Rates, published_rate
 from acr_cli.records import Candidate, Context, Vote
 
 WEIGHT = 0.9
@@ -17,9 +17,12 @@ class PriorVoter:
     name = "prior"
     weight = WEIGHT
 
+    def __init__(self, rates: Rates = published_rate) -> None:
+        self._rates = rates
+
     def vote(self, context: Context, candidates: Sequence[Candidate]) -> Mapping[str, Vote]:
         votes = {}
         for candidate in candidates:
-            prior = published(candidate.model or candidate.id, candidate.family, context.dimension)
+            prior = self._rates(candidate, context.dimension)
             votes[candidate.id] = Vote(voter=self.name, value=prior.value, weight=WEIGHT, note=prior.note)
         return votes
