@@ -6,11 +6,13 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+
+from filelock import FileLock
 
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
@@ -36,12 +38,17 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
     pool = usable(settings, emit)
     repository = open_repository(where)
     for dead in sweep_runs(settings.home):
-        emit(Notice(level="info", text=_obituary(dead)))
+        emit(Notice(level="info", text=obituary(dead)))
     folder, lock = new_run(settings.home, repository=repository.root, task=task.text)
+    job = Job(settings, pool, repository, folder, logged(emit, folder))
+    return kept(folder, lock, emit, lambda: job.carry_out(task))
+
+
+def kept(folder: RunFolder, lock: FileLock, emit: Emit, work: Callable[[], RunResult]) -> RunResult:
+    """What `work` comes to, kept in the run's folder; its copies are gone then, and `lock` is let go of."""
     with lock:
-        job = _Job(settings, pool, repository, folder, _logged(emit, folder))
         try:
-            result = job.carry_out(task)
+            result = work()
         except BaseException as error:
             with suppress(OSError):  # on a full disk the error itself is what is to be heard of
                 folder.update(status="interrupted" if isinstance(error, KeyboardInterrupt) else "error")
@@ -57,13 +64,13 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
         return result
 
 
-def _obituary(dead: RunFolder) -> str:
+def obituary(dead: RunFolder) -> str:
     said = f"The run {dead.id} had been killed; its working copy was removed."
     return f"{said} Its patch was being applied, and is applied." if dead.describe().get("applied") else said
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class Job:
     """One run, and all that its parts are made from."""
 
     settings: Settings
@@ -71,20 +78,29 @@ class _Job:
     repository: Repository
     folder: RunFolder
     emit: Emit
+    tests: frozenset[str] = frozenset()  # files that no attempt may change, beside what toolchains protect
 
     def carry_out(self, task: Task) -> RunResult:
         self.emit(RunStarted(run=self.folder.id, repository=str(self.repository.root)))
-        _warm(models=any(candidate.model for candidate in self.pool))
+        self.warm_up()
         files = (*self.repository.files(), *self.repository.ignored(self.settings.copy_ignored))
         tree = RunTree.copy(self.repository.root, files, self.folder.path)
         start = tree.checkpoint()
         store = memory(self.settings)
-        result = Loop(self.folder.id, self._parts(tree, self._sandbox(), store)).fix(task)
+        result = Loop(self.folder.id, self.parts(tree, self.sandbox(), store)).fix(task)
         if result.status is Status.FIXED and not self.settings.dry_run:
             return self._deliver(tree, start, result)
         return result
 
-    def _parts(self, tree: RunTree, sandbox: Sandbox, store: Store) -> Parts:
+    def warm_up(self) -> None:
+        """Import what is slow and will be needed, in a thread, while the repository is read."""
+        if any(candidate.model for candidate in self.pool):
+            from acr_cli.models.gateway import warm
+
+            threading.Thread(target=warm, name="acr-warm", daemon=True).start()
+
+    def parts(self, tree: RunTree, sandbox: Sandbox, store: Store) -> Parts:
+        """All that a loop on this tree is wired from."""
         from acr_cli.agent.budget import RunBudget
         from acr_cli.agent.planning import RepositoryPlanner
         from acr_cli.verifier.explain import explain_failure
@@ -94,11 +110,11 @@ class _Job:
             tree=tree,
             sandbox=sandbox,
             planner=RepositoryPlanner(plan_only=settings.plan_only),
-            observer=self._observer(tree, store),
+            observer=self.observer(tree.root, store),
             policy=policy_of(settings),
             candidates=self.pool,
-            backends=self._backends(),
-            verifier=self._verifier(sandbox),
+            backends=self.backends(),
+            verifier=self.verifier(sandbox),
             store=store,
             budget=RunBudget(
                 max_cost=settings.max_cost,
@@ -114,13 +130,14 @@ class _Job:
             plan_only=settings.plan_only,
         )
 
-    def _observer(self, tree: RunTree, store: Store) -> Observer:
+    def observer(self, root: Path, store: Store) -> Observer:
+        """What looks at the steps of a run on the files below `root`."""
         from acr_cli.context.embedding import open_embedder
         from acr_cli.context.observer import RepositoryObserver, prompt_tokens
 
         def size(step: Step) -> int:
             named = {*step.files, *(failure.file for failure in step.failures)}
-            return prompt_tokens(step, [p.stat().st_size for f in named if (p := tree.root / f).is_file()])
+            return prompt_tokens(step, [p.stat().st_size for f in named if (p := root / f).is_file()])
 
         return RepositoryObserver(
             embedder=lambda: open_embedder(self.settings.embedder),
@@ -130,12 +147,13 @@ class _Job:
             emit=self.emit,
         )
 
-    def _backends(self) -> dict[str, Backend]:
+    def backends(self) -> dict[str, Backend]:
+        """Who can take a step, by name."""
         from acr_cli.agent.backend import Agent
         from acr_cli.models.gateway import LiteLLM
         from acr_cli.repair.backend import Repair
 
-        toolchains = self._toolchains()
+        toolchains = self.toolchains()
         gateway = LiteLLM(emit=self.emit, environ=os.environ)
         installed = {name: load("backends", name, {})(emit=self.emit) for name in self.settings.backends}
         return {
@@ -144,15 +162,16 @@ class _Job:
             "repair": Repair(
                 emit=self.emit,
                 time_limit=self.settings.repair_time,
-                protected=lambda path: any(each.protected(path) for each in toolchains),
+                protected=lambda path: path in self.tests or any(each.protected(path) for each in toolchains),
             ),
         }
 
-    def _verifier(self, sandbox: Sandbox) -> Verifier:
+    def verifier(self, sandbox: Sandbox) -> Verifier:
+        """What runs the tests in this sandbox."""
         from acr_cli.verifier.verifier import Verifier as TestVerifier
 
         return TestVerifier(
-            toolchains=self._toolchains(),
+            toolchains=self.toolchains(),
             sandbox=sandbox,
             emit=self.emit,
             test=self.settings.test,
@@ -160,15 +179,20 @@ class _Job:
             repository=self.repository.identity,
             limits=self._limits(),
             image=self.settings.image,
+            tests=self.tests,
             dockerfile="Dockerfile" if self.settings.dockerfile else None,
         )
 
-    def _toolchains(self) -> list[Toolchain]:
+    def toolchains(self) -> list[Toolchain]:
+        """In the order in which a tree is shown to them."""
         from acr_cli.toolchains import BUILTIN
 
         return [load("toolchains", name, BUILTIN)() for name in (*self.settings.toolchains, *BUILTIN)]
 
-    def _sandbox(self) -> Sandbox:
+    def sandbox(self) -> Sandbox:
+        """Where the code of this run's tree is executed.
+
+        Raises: SandboxUnavailable."""
         from acr_cli.sandbox.choose import open_sandbox
 
         sandbox = open_sandbox(
@@ -235,7 +259,7 @@ def _commit_message(result: RunResult) -> str:
     return f"{subject}\n\n{result.summary}\n\nAssisted-by: acr ({model})\nAcr-Run: {result.run}\n"
 
 
-def _logged(emit: Emit, folder: RunFolder) -> Emit:
+def logged(emit: Emit, folder: RunFolder) -> Emit:
     """Events to the run's log as well; a disk that takes no more of them does not end the run."""
     writable = True
 
@@ -251,11 +275,3 @@ def _logged(emit: Emit, folder: RunFolder) -> Emit:
         emit(event)
 
     return both
-
-
-def _warm(*, models: bool) -> None:
-    """Import what is slow and will be needed, in a thread, while the repository is read."""
-    if models:
-        from acr_cli.models.gateway import warm
-
-        threading.Thread(target=warm, name="acr-warm", daemon=True).start()

@@ -6,7 +6,7 @@ installed. What an attempt did to tests or their configuration is undone in the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acr_cli.errors import BaselineCannotStart, PathRefused, SandboxUnavailable, UsageError
@@ -36,7 +36,7 @@ class _Settled:
 
     toolchain: Toolchain | None
     plan: TestPlan | None
-    own: frozenset[str]  # files that the test command consists of
+    own: frozenset[str]  # files that the test command consists of, and those named as tests
 
 
 class Verifier:
@@ -54,9 +54,11 @@ class Verifier:
         repository: str = "",
         image: str | None = None,
         dockerfile: str | None = None,
+        tests: Collection[str] = (),
     ) -> None:
         """`test`: the user's test command; `setup`: the user's install command; `repository`: its identity;
-        `image`, `dockerfile`: what the user chose instead of the default image."""
+        `image`, `dockerfile`: what the user chose instead of the default image;
+        `tests`: files that no attempt may change, besides those that the toolchain names."""
         self._toolchains = tuple(toolchains)
         self._sandbox = sandbox
         self._emit = emit
@@ -66,6 +68,7 @@ class Verifier:
         self._repository = repository
         self._image = image
         self._dockerfile = dockerfile
+        self._tests = frozenset(tests)
         self._settled: _Settled | None = None
 
     def baseline(self, task: Task, tree: Tree) -> Baseline:
@@ -74,7 +77,7 @@ class Verifier:
         Raises: BaselineCannotStart, SandboxUnavailable, UsageError (no tests and nothing else to go by)."""
         command = task.test_command or self._test
         toolchain, recipe, plan = self._select(tree, command)
-        own = tampering.of_command(command) if command else frozenset[str]()
+        own = self._tests | (tampering.of_command(command) if command else frozenset())
         self._settled = _Settled(toolchain=toolchain, plan=plan, own=own)
         language = toolchain.language if toolchain else ""
         if recipe is not None:
