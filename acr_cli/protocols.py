@@ -328,7 +328,8 @@ class Store(Protocol):
         ...
 
     def tallies(self) -> tuple[Tally, ...]:
-        """Counts per (dimension, candidate) over all that was learnt, evicted outcomes included."""
+        """Sums over all that was learnt, evicted outcomes included: one tally for each combination of dimension,
+        candidate, language, verifier and who had failed before, sorted by these. Discounted by age."""
         ...
 
     def settle(self) -> None:

@@ -21,7 +21,13 @@ def memory(settings: Settings) -> Memory:
     """The store of outcomes."""
     from acr_cli.memory.store import Memory
 
-    return Memory(settings.home, bound=settings.memory_bound, store_text=settings.store_text, clock=time.time)
+    return Memory(
+        settings.home,
+        bound=settings.memory_bound,
+        store_text=settings.store_text,
+        half_life_days=settings.half_life_days,
+        clock=time.time,
+    )
 
 
 def settle(settings: Settings) -> None:

@@ -25,6 +25,7 @@ from acr_cli.memory.encoding import Row, decode
 from acr_cli.memory.journal import Journal, Span, View
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
 from acr_cli.memory.stats import CollectionState
+from acr_cli.memory.sums import Decay
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -135,7 +136,7 @@ def settle(folder: Path, *, limit: int = LIMIT) -> str:
     lock = FileLock(folder / "collection.lock", timeout=0, mode=FILE_MODE)
     try:
         with lock:
-            journal = Journal(folder / JOURNAL, bound=0)  # only read here: the bound is never applied
+            journal = Journal(folder / JOURNAL, bound=0, decay=Decay())  # only read here
             try:
                 return _settle(folder, journal, limit)
             finally:

@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 
 from acr_cli.records import SCHEMA, Outcome, Price, Signal, Usage
 
+CLIP = 0.01
+"""Probabilities are held within [CLIP, 1 - CLIP] before their logarithm is taken."""
+
 
 class Row(NamedTuple):
     """One outcome as the journal keeps it. The columns repeat what is counted and searched by."""
@@ -29,11 +32,17 @@ class Row(NamedTuple):
     candidate: str
     dimension: str
     repository: str
+    language: str
+    verifier: str  # kind of verifier
+    failed_before: str  # JSON: who had failed on the step already, sorted
     verdict: str
     shared: int  # 1 for shared credit
     u: float
     cost_usd: float
     seconds: float
+    input_tokens: int
+    output_tokens: int
+    gains: str  # JSON: by voter, as `gains_of` says; "" where there are none
     embedder: str
     checksum: int
     record: str
@@ -48,13 +57,18 @@ class Row(NamedTuple):
     def sound(self) -> bool:
         """Whether nothing of it has changed since it was written."""
         try:
-            return self.checksum == _checksum(self)
+            return self.checksum == checksum(self)
         except (TypeError, ValueError, AttributeError):  # a damaged cell may have another type
             return False
 
 
-def encode(outcome: Outcome, *, store_text: bool) -> Row:
+COVERED = Row._fields.index("checksum")  # columns below this one are in the checksum, as are the two above
+
+
+def encode(outcome: Outcome, *, store_text: bool, now: float = math.inf) -> Row:
     """The row of an outcome, its sequence still 0. Without `store_text` neither text nor notes are in it.
+
+    An outcome from after `now`, by a clock that went wrong, counts as one of now; its record keeps its time.
 
     Raises: ValueError when a number is not finite."""
     kept = outcome if store_text else _without_text(outcome)
@@ -67,9 +81,8 @@ def encode(outcome: Outcome, *, store_text: bool) -> Row:
         id=clean(kept.id),
         run=clean(kept.run),
         step=clean(kept.step),
-        time=float(kept.time),
+        time=min(float(kept.time), now),
         candidate=clean(kept.candidate),
-        dimension=clean(kept.dimension),
         repository=clean(kept.repository),
         verdict=clean(kept.verdict),
         shared=int(kept.shared_credit),
@@ -80,8 +93,37 @@ def encode(outcome: Outcome, *, store_text: bool) -> Row:
         checksum=0,
         record=json.dumps({"schema": SCHEMA, **record}, separators=(",", ":"), allow_nan=False),
         vector=vector,
+        **counted(kept),
     )
-    return row._replace(checksum=_checksum(row))
+    return row._replace(checksum=checksum(row))
+
+
+def counted(outcome: Outcome) -> dict[str, Any]:
+    """The columns by which a policy tells outcomes apart, and what it counts beside cost and time."""
+    return {
+        "dimension": clean(outcome.dimension),
+        "language": clean(outcome.language),
+        "verifier": clean(outcome.verifier),
+        "failed_before": json.dumps(sorted(clean(name) for name in outcome.failed_before)),
+        "input_tokens": int(outcome.usage.input_tokens),
+        "output_tokens": int(outcome.usage.output_tokens),
+        "gains": json.dumps(gains) if (gains := gains_of(outcome)) else "",
+    }
+
+
+def gains_of(outcome: Outcome) -> dict[str, float]:
+    """By voter: log of the probability that it gave to what happened, less that of all voters together.
+
+    Natural logarithms. Nothing for an outcome that does not teach, or of which nothing was expected."""
+    if not outcome.teaches or outcome.p_success is None:
+        return {}
+    together = _log_likelihood(outcome.p_success, outcome.passed)
+    return {clean(voter): _log_likelihood(p, outcome.passed) - together for voter, p in outcome.votes}
+
+
+def _log_likelihood(p: float, passed: bool) -> float:
+    clipped = min(max(p, CLIP), 1 - CLIP)
+    return math.log(clipped if passed else 1 - clipped)
 
 
 def decode(row: Row) -> Outcome:
@@ -96,6 +138,7 @@ def decode(row: Row) -> Outcome:
             "signals": tuple(Signal(**_known(Signal, signal)) for signal in record["signals"]),
             "available": tuple(record["available"]),
             "failed_before": tuple(record["failed_before"]),
+            "votes": tuple((voter, vote) for voter, vote in record.get("votes", ())),
         }
     )
 
@@ -122,8 +165,9 @@ def unpack(blob: bytes) -> tuple[float, ...]:
     return tuple(numbers)
 
 
-def _checksum(row: Row) -> int:
-    columns = repr(row[1:14]).encode("utf-8")  # id to embedder
+def checksum(row: Row) -> int:
+    """Of all that a row holds but its position."""
+    columns = repr(row[1:COVERED]).encode("utf-8")
     return zlib.crc32(row.vector, zlib.crc32(row.record.encode("utf-8"), zlib.crc32(columns)))
 
 
@@ -139,6 +183,8 @@ def _check_finite(outcome: Outcome, vector: bytes) -> None:
         "cost_usd": outcome.cost_usd,
         "seconds": outcome.seconds,
         "propensity": outcome.propensity,
+        "p_success": outcome.p_success or 0.0,
+        "votes": sum(abs(vote) for _, vote in outcome.votes),
         "vector": sum(map(abs, unpack(vector))),  # a number may be finite and still too large for float32
     }
     for name, number in numbers.items():

@@ -9,19 +9,24 @@ one be counted again. Rows with a wrong checksum are set aside: counted as damag
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 from acr_cli.memory.encoding import Row, clean
 from acr_cli.memory.schema import mapped, open_for_reading, open_for_writing
-from acr_cli.memory.sums import Key, Sum, Sums, count
+from acr_cli.memory.sums import Decay, Key, Sum, Sums, Weights, count
 
 COLUMNS = ", ".join(Row._fields)
+SUMS = ("passed", "failed", "outcomes", "cost_usd", "seconds", "u", "graded", "newest")
+CHECKPOINT = ", ".join((*Key._fields, *SUMS, "weights"))
+KEYED = " AND ".join(f"{name} = ?" for name in Key._fields)
 FOLD_AT_ONCE = 500  # rows in memory while many are evicted
 
 
@@ -117,23 +122,8 @@ class View:
 
     def checkpoint(self) -> Sums:
         """The sums over evicted outcomes."""
-        rows = self._connection.execute(
-            "SELECT dimension, candidate, repository, passed, failed, outcomes, cost_usd, seconds, u, graded,"
-            " newest FROM checkpoint"
-        )
-        return {
-            Key(*key): Sum(
-                passed=passed,
-                failed=failed,
-                outcomes=outcomes,
-                cost_usd=cost_usd,
-                seconds=seconds,
-                u=u,
-                graded=graded,
-                newest=newest,
-            )
-            for *key, passed, failed, outcomes, cost_usd, seconds, u, graded, newest in rows
-        }
+        rows = self._connection.execute(f"SELECT {CHECKPOINT} FROM checkpoint")  # noqa: S608
+        return dict(map(_sum, rows))
 
     def damaged_and_evicted(self) -> int:
         """How many damaged rows have left."""
@@ -144,9 +134,10 @@ class View:
 class Journal:
     """The file, and the one connection to it that this process holds. Threads take turns."""
 
-    def __init__(self, path: Path, *, bound: int) -> None:
+    def __init__(self, path: Path, *, bound: int, decay: Decay) -> None:
         self.path = path
         self._bound = bound
+        self._decay = decay
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self._writable = False
@@ -182,7 +173,8 @@ class Journal:
                 row[1:],
             ).rowcount
             if added:
-                _evict(connection, self._bound)
+                _change_live(connection, 1)
+                _evict(connection, self._bound, self._decay)
             return bool(added)
 
     def forget(self, selection: Selection) -> Forgotten:
@@ -197,6 +189,7 @@ class Journal:
         with self._writing(secure=True) as connection:
             condition, values = selection.where()
             live = connection.execute(f"DELETE FROM outcomes WHERE {condition}", values).rowcount  # noqa: S608
+            _change_live(connection, -live)
             evicted, mixed = (0, 0) if selection.ids or selection.verdict else _unfold(connection, selection)
             if live or evicted:
                 connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
@@ -239,34 +232,43 @@ class Journal:
         return self._connection
 
 
-def _evict(connection: sqlite3.Connection, bound: int) -> None:
+def _change_live(connection: sqlite3.Connection, difference: int) -> None:
+    connection.execute("UPDATE meta SET value = value + ? WHERE name = 'live'", (difference,))
+
+
+def _evict(connection: sqlite3.Connection, bound: int, decay: Decay) -> None:
     """Fold the oldest rows above the bound into the checkpoint."""
-    (live,) = connection.execute("SELECT count(*) FROM outcomes").fetchone()
+    (live,) = connection.execute("SELECT value FROM meta WHERE name = 'live'").fetchone()
     excess = live - bound
     while excess > 0:
         query = f"SELECT {COLUMNS} FROM outcomes ORDER BY sequence LIMIT ?"  # noqa: S608
         rows = [Row._make(row) for row in connection.execute(query, (min(excess, FOLD_AT_ONCE),))]
-        _fold(connection, count(row for row in rows if row.sound))
+        _fold(connection, count((row for row in rows if row.sound), decay), decay)
         damaged = sum(not row.sound for row in rows)
         connection.execute("UPDATE meta SET value = value + ? WHERE name = 'damaged'", (damaged,))
         connection.executemany("INSERT OR IGNORE INTO evicted VALUES (?)", [(_hash(row.id),) for row in rows])
         connection.execute("DELETE FROM outcomes WHERE sequence <= ?", (rows[-1].sequence,))
+        _change_live(connection, -len(rows))
         excess -= len(rows)
 
 
-def _fold(connection: sqlite3.Connection, sums: Sums) -> None:
-    connection.executemany(
-        "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (dimension, candidate, repository) DO UPDATE SET"
-        " passed = passed + excluded.passed, failed = failed + excluded.failed,"
-        " outcomes = outcomes + excluded.outcomes, cost_usd = cost_usd + excluded.cost_usd,"
-        " seconds = seconds + excluded.seconds, u = u + excluded.u, graded = graded + excluded.graded,"
-        " newest = max(newest, excluded.newest)",
-        [
-            (*key, s.passed, s.failed, s.outcomes, s.cost_usd, s.seconds, s.u, s.graded, s.newest)
-            for key, s in sums.items()
-        ],
-    )
+def _fold(connection: sqlite3.Connection, sums: Sums, decay: Decay) -> None:
+    for key, fresh in sums.items():
+        query = f"SELECT {CHECKPOINT} FROM checkpoint WHERE {KEYED}"  # noqa: S608
+        found = connection.execute(query, key).fetchone()
+        entry = fresh if found is None else _sum(found)[1]
+        if entry is not fresh:
+            entry.add(fresh, decay)
+        values = (*key, *(getattr(entry, name) for name in SUMS), json.dumps(asdict(entry.weights)))
+        marks = ", ".join("?" * len(values))
+        connection.execute(f"INSERT OR REPLACE INTO checkpoint ({CHECKPOINT}) VALUES ({marks})", values)  # noqa: S608
+
+
+def _sum(row: tuple[Any, ...]) -> tuple[Key, Sum]:
+    """A row of the checkpoint."""
+    cut = len(Key._fields)
+    numbers = dict(zip(SUMS, row[cut:-1], strict=True))
+    return Key(*row[:cut]), Sum(**numbers, weights=Weights(**json.loads(row[-1])))
 
 
 def _unfold(connection: sqlite3.Connection, selection: Selection) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""The journal's tables, and how its file is opened: made once, refused when a newer version wrote it."""
+"""The journal's tables, and how its file is opened: made once, migrated from an older version, refused when
+a newer one wrote it."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from acr_cli.errors import StoreError
+from acr_cli.memory.migrations import migrate
 
-VERSION = 1
+VERSION = 2
 """Of the tables, as `PRAGMA user_version` holds it."""
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
@@ -36,11 +38,20 @@ CREATE TABLE outcomes (
     embedder TEXT NOT NULL,
     checksum INTEGER NOT NULL,
     record TEXT NOT NULL,
-    vector BLOB NOT NULL
+    vector BLOB NOT NULL,
+    language TEXT NOT NULL DEFAULT '',
+    verifier TEXT NOT NULL DEFAULT 'tests',
+    failed_before TEXT NOT NULL DEFAULT '[]',
+    input_tokens INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    gains TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE checkpoint (
     dimension TEXT NOT NULL,
     candidate TEXT NOT NULL,
+    language TEXT NOT NULL,
+    verifier TEXT NOT NULL,
+    failed_before TEXT NOT NULL,
     repository TEXT NOT NULL,
     passed INTEGER NOT NULL,
     failed INTEGER NOT NULL,
@@ -50,12 +61,13 @@ CREATE TABLE checkpoint (
     u REAL NOT NULL,
     graded INTEGER NOT NULL,
     newest REAL NOT NULL,
-    PRIMARY KEY (dimension, candidate, repository)
+    weights TEXT NOT NULL,
+    PRIMARY KEY (dimension, candidate, language, verifier, failed_before, repository)
 ) WITHOUT ROWID;
 CREATE TABLE evicted (id INTEGER PRIMARY KEY);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-INSERT INTO meta VALUES ('journal', lower(hex(randomblob(8)))), ('revision', 0), ('damaged', 0);
-PRAGMA user_version = 1;
+INSERT INTO meta VALUES ('journal', lower(hex(randomblob(8)))), ('revision', 0), ('damaged', 0), ('live', 0);
+PRAGMA user_version = 2;
 COMMIT;
 """
 
@@ -68,8 +80,11 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         _make_file(path)
         connection = _connect(path, "mode=rw")
         try:
-            if _version(connection, path) == 0:
+            version = _version(connection, path)
+            if version == 0:
                 _create(connection, path)
+            elif version < VERSION:
+                migrate(connection, VERSION)
             # An acknowledged outcome is on the disk: FULL waits for it at every commit.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")
@@ -92,6 +107,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection | None:
                 version = _version(connection, path)
                 if version:
                     connection.execute("SELECT count(*) FROM meta").fetchone()
+                if 0 < version < VERSION:
+                    connection = _migrated(connection)
             except sqlite3.OperationalError:
                 connection.close()
                 # Without the right to make the shared index, a journal at rest can still be read as it is.
@@ -106,6 +123,22 @@ def open_for_reading(path: Path) -> sqlite3.Connection | None:
                 connection.close()  # another process is just about to make it
                 return None
     return None
+
+
+def _migrated(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The same journal at the present version; where it cannot be written, a copy of it in memory."""
+    try:
+        migrate(connection, VERSION)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
+            raise
+    else:
+        return connection
+    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.backup(copy)
+    connection.close()
+    migrate(copy, VERSION)
+    return copy
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from acr_cli.memory.encoding import Row
-from acr_cli.memory.sums import Key, Sum, Sums
+from acr_cli.memory.sums import Decay, Key, Sum, Sums
 from acr_cli.records import SCHEMA
 
 ENOUGH = 5
@@ -96,7 +96,7 @@ def group_by(sums: Sums, name: Callable[[Key], str]) -> dict[str, Group]:
     """The sums merged by a name, sorted by it."""
     merged: dict[str, Sum] = {}
     for key, entry in sums.items():
-        merged.setdefault(name(key), Sum()).add(entry)
+        merged.setdefault(name(key), Sum()).add(entry, Decay())
     return {label: Group(**_means(entry)) for label, entry in sorted(merged.items())}
 
 
@@ -104,7 +104,7 @@ def pairs(sums: Sums) -> tuple[Pair, ...]:
     """The sums merged by candidate and dimension, sorted by both."""
     merged: dict[tuple[str, str], Sum] = {}
     for key, entry in sums.items():
-        merged.setdefault((key.candidate, key.dimension), Sum()).add(entry)
+        merged.setdefault((key.candidate, key.dimension), Sum()).add(entry, Decay())
     return tuple(
         Pair(model=model, dimension=dimension, **_means(entry))
         for (model, dimension), entry in sorted(merged.items())

@@ -10,11 +10,11 @@ from threading import RLock
 
 from acr_cli.errors import StoreError, UsageError
 from acr_cli.memory.collection import JOURNAL, settle_apart, state
-from acr_cli.memory.encoding import Row, decode, encode
-from acr_cli.memory.journal import Forgotten, Journal, Selection, Span, View
-from acr_cli.memory.search import VectorIndex
+from acr_cli.memory.encoding import decode, encode
+from acr_cli.memory.journal import Forgotten, Journal, Selection
+from acr_cli.memory.learned import Learned
 from acr_cli.memory.stats import MemoryStats, group_by, pairs, saved
-from acr_cli.memory.sums import Sums, count, joined, tallies
+from acr_cli.memory.sums import Decay, count, joined
 from acr_cli.records import Neighbour, Outcome, Tally
 
 
@@ -22,7 +22,9 @@ class Memory:
     """The `Store` under HOME/memory. Any number of processes may hold one; threads may share one.
 
     `bound` live outcomes are kept. Without `store_text` new outcomes are kept without their text, which makes
-    it impossible to embed them again. `clock` gives Unix time. Reading makes no file where there is none."""
+    it impossible to embed them again. After `half_life_days` an outcome counts half in `tallies`; None or 0
+    forgets nothing. What an evicted outcome has lost by then stays lost when the half-life is made longer.
+    `clock` gives Unix time. Reading makes no file where there is none."""
 
     def __init__(
         self,
@@ -30,6 +32,7 @@ class Memory:
         *,
         bound: int = 20_000,
         store_text: bool = True,
+        half_life_days: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         if bound < 1:
@@ -41,12 +44,10 @@ class Memory:
         self._bound = bound
         self._store_text = store_text
         self._clock = clock
-        self._journal = Journal(self.folder / JOURNAL, bound=bound)
+        self._decay = Decay.of_days(half_life_days)
+        self._journal = Journal(self.folder / JOURNAL, bound=bound, decay=self._decay)
         self._lock = RLock()
-        self._span = Span()
-        self._rows: dict[int, Row] = {}  # sound live rows, oldest first, without record and vector
-        self._damaged: set[int] = set()
-        self._vectors = VectorIndex()
+        self._learned = Learned(self._decay)
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -55,7 +56,7 @@ class Memory:
 
         Raises: StoreError when it could not be kept."""
         try:
-            row = encode(outcome, store_text=self._store_text)
+            row = encode(outcome, store_text=self._store_text, now=self._clock())
         except ValueError as error:
             raise StoreError(
                 f"The outcome {outcome.id} cannot be kept: {error}.", hint="Report this as a bug of acr."
@@ -103,9 +104,9 @@ class Memory:
         with self._lock, self._journal.view() as view:
             if view is None:
                 return ()
-            self._refresh(view)
+            self._learned.follow(view)
             found: list[Neighbour] = []
-            for hit in self._vectors.nearest(vector, embedder, k=k, threshold=threshold):
+            for hit in self._learned.vectors.nearest(vector, embedder, k=k, threshold=threshold):
                 row = view.row(hit.sequence)
                 if row is not None:  # always so: what was evicted has left the index in this view
                     found.append(_neighbour(decode(row), hit.similarity))
@@ -114,7 +115,10 @@ class Memory:
     def tallies(self) -> tuple[Tally, ...]:
         """As `Store.tallies`. Raises: StoreError."""
         with self._lock, self._journal.view() as view:
-            return () if view is None else tallies(self._sums(view))
+            if view is None:
+                return ()
+            self._learned.follow(view)
+            return self._learned.tallies(self._clock())
 
     def get(self, id_: str) -> Outcome | None:
         """The live outcome of this id, or None where there is none or it is damaged. Raises: StoreError."""
@@ -149,13 +153,14 @@ class Memory:
 
     def stats(self) -> MemoryStats:
         """All that `acr memory stats` shows; neither Chroma nor numpy is loaded. Raises: StoreError."""
-        with self._lock, self._journal.view() as view:
+        with self._journal.view() as view:
             if view is None:
                 return MemoryStats(bound=self._bound, now=self._clock())
-            sums = self._sums(view)
-            rows = tuple(self._rows.values())
+            everything = [(row.sound, row._replace(record="", vector=b"")) for row in view.rows()]
+            rows = [row for sound, row in everything if sound]
+            sums = joined(view.checkpoint(), count(rows, self._decay), self._decay)
             embedder = view.embedder()
-            damaged = len(self._damaged) + view.damaged_and_evicted()
+            damaged = len(everything) - len(rows) + view.damaged_and_evicted()
             collection = state(self.folder, view)
         live = len(rows)
         return MemoryStats(
@@ -176,34 +181,6 @@ class Memory:
             saved=saved(rows),
             collection=collection,
         )
-
-    # --- what this process holds ------------------------------------------------------------------
-
-    def _sums(self, view: View) -> Sums:
-        self._refresh(view)
-        return joined(view.checkpoint(), count(self._rows.values()))
-
-    def _refresh(self, view: View) -> None:
-        """Follow what this and other processes have appended, evicted and forgotten."""
-        span = view.span()
-        if (span.journal, span.revision) != (self._span.journal, self._span.revision):
-            self._rows.clear()
-            self._damaged.clear()
-            self._vectors.clear()
-            self._span = Span()
-        if span.first > self._span.first:
-            for sequence in [known for known in self._rows if known < span.first]:
-                del self._rows[sequence]
-            self._damaged = {known for known in self._damaged if known >= span.first}
-            self._vectors.drop_before(span.first)
-        for row in view.rows(after=self._span.last):
-            if not row.sound:
-                self._damaged.add(row.sequence)
-                continue
-            self._rows[row.sequence] = row._replace(record="", vector=b"")
-            if row.teaches:
-                self._vectors.add(row.sequence, row.embedder, row.vector)
-        self._span = span
 
 
 def _neighbour(outcome: Outcome, similarity: float) -> Neighbour:

@@ -22,7 +22,7 @@ class Key:
 
     name: str  # as written in TOML, tables by dots
     field: str  # of Settings
-    kind: str  # "text" | "list" | "flag" | "count" | "number" | "money" | "duration" | "size"
+    kind: str  # "text" | "list" | "flag" | "count" | "number" | "money" | "duration" | "size" | "days"
     choices: tuple[str, ...] = ()  # of a text
     low: float = 0
     high: float = float("inf")
@@ -93,6 +93,12 @@ KEYS: tuple[Key, ...] = (
     Key(name="commit", field="commit", kind="flag", about="commit a verified fix"),
     Key(name="memory.bound", field="memory_bound", kind="count", low=1, about="outcomes that are kept"),
     Key(name="memory.store_text", field="store_text", kind="flag", project="strict", about="keep task texts"),
+    Key(
+        name="memory.half_life_days",
+        field="half_life_days",
+        kind="days",
+        about='after which an outcome counts half; 0 or "none": never forget',
+    ),
     Key(name="memory.embedder", field="embedder", kind="text", about="minilm or sentence-transformers:MODEL"),
 )
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
@@ -193,6 +199,20 @@ def _scaled(text: str, units: Mapping[str, int]) -> float | None:
     return sum(float(number) * units[unit] for number, unit in parts)
 
 
+def _days(_key: Key, value: object) -> float:
+    """ "none" is 0."""
+    if value == "none":
+        return 0.0
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            value = None
+    if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value) or value < 0:
+        raise Misfit('must be a number of days, 0 or "none"')
+    return float(value)
+
+
 _SHAPES: Mapping[str, Callable[[Key, object], Any]] = {
     "text": _text,
     "list": _list,
@@ -202,6 +222,7 @@ _SHAPES: Mapping[str, Callable[[Key, object], Any]] = {
     "money": _number,
     "duration": _duration,
     "size": _size,
+    "days": _days,
 }
 
 

@@ -62,6 +62,7 @@ class Settings:
 
     memory_bound: int = 20_000
     store_text: bool = True
+    half_life_days: float = 180.0  # of an outcome in memory; 0: nothing is forgotten by age
     embedder: str = "minilm"  # "minilm" | "sentence-transformers:MODEL"
 
     commit: bool = False

@@ -227,7 +227,17 @@ def test_quality_is_counted_of_verified_outcomes_with_credit_of_their_own(memory
         memory.remember(make_outcome(f"o{i}", verdict=verdict, shared_credit=shared, **common))
     (tally,) = memory.tallies()
     assert tally == Tally(
-        candidate="c", dimension="d", passed=1, failed=1, cost_usd=5.0, seconds=10.0, outcomes=5
+        candidate="c",
+        dimension="d",
+        language="python",
+        passed=1,
+        failed=1,
+        cost_usd=5.0,
+        seconds=10.0,
+        input_tokens=500,
+        output_tokens=50,
+        count=5,
+        outcomes=5,
     )
 
 

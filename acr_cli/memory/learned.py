@@ -1,0 +1,76 @@
+"""What this process has learnt from the journal: sums by what a policy tells apart, and the vectors.
+
+It follows the journal by reading the rows that are new. Eviction changes no sum, since what leaves the live
+rows is in the checkpoint; only its vectors go. After `forget`, or when rows came and left unseen, all is read
+anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from acr_cli.memory.journal import Span, View
+from acr_cli.memory.search import VectorIndex
+from acr_cli.memory.sums import Decay, Key, Sum, Sums, key_of, parsed_names, tally
+from acr_cli.records import Tally
+
+MOMENT = 60.0  # seconds: ages are taken at the last full minute, lest every look at memory discount all anew
+
+
+class Learned:
+    """Whoever holds it makes its threads take turns."""
+
+    def __init__(self, decay: Decay) -> None:
+        self.vectors = VectorIndex()
+        self._decay = decay
+        self._span = Span()
+        self._sums: Sums = {}  # over live and evicted outcomes; the repository in their keys is ""
+        self._order: list[Key] = []
+        self._tallies: dict[Key, Tally] = {}  # as of a moment, but for the keys that have changed since
+        self._moment = -inf
+        self._changed: set[Key] = set()
+
+    def follow(self, view: View) -> None:
+        """Learn what this and other processes have appended, evicted and forgotten."""
+        span = view.span()
+        unseen = span.first > self._span.last + 1
+        if unseen or (span.journal, span.revision) != (self._span.journal, self._span.revision):
+            self._forget_all()
+            for key, entry in view.checkpoint().items():
+                self._sum(key).add(entry, self._decay)
+        elif span.first > self._span.first:
+            self.vectors.drop_before(span.first)
+        for row in view.rows(after=self._span.last):
+            if not row.sound:
+                continue
+            self._sum(key_of(row)).count(row, self._decay)
+            if row.teaches:
+                self.vectors.add(row.sequence, row.embedder, row.vector)
+        self._span = span
+
+    def tallies(self, now: float) -> tuple[Tally, ...]:
+        """One tally a key, sorted by dimension, candidate, language, verifier and who had failed before."""
+        moment = now // MOMENT * MOMENT
+        changed: Iterable[Key] = self._changed
+        if moment != self._moment:
+            changed, self._moment = self._sums, moment
+        for key in changed:
+            self._tallies[key] = tally(key, self._sums[key], moment, self._decay)
+        if len(self._order) != len(self._sums):
+            self._order = sorted(self._sums, key=lambda key: (*key[:4], parsed_names(key.failed_before)))
+        self._changed.clear()
+        return tuple(map(self._tallies.__getitem__, self._order))
+
+    def _forget_all(self) -> None:
+        self.vectors.clear()
+        self._sums, self._order, self._tallies = {}, [], {}
+        self._changed.clear()
+        self._span = Span()
+
+    def _sum(self, key: Key) -> Sum:
+        key = Key(*key[:-1], repository="")
+        self._changed.add(key)
+        if (entry := self._sums.get(key)) is None:
+            entry = self._sums[key] = Sum()
+        return entry
