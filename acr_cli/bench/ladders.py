@@ -2,8 +2,9 @@
 
 What a ladder reaches depends on a task only through who is there, who passes and how often one may try. Tasks
 that are alike in this are summed up before any order is looked at, so that a million tasks cost as much as a
-few hundred. All orders are looked at while there are at most `EXHAUSTIVE` of them (8 models and 5 attempts: 6,720);
-beyond, a beam keeps the `BEAM` best beginnings of each length, and the best order may be missed.
+few hundred. All orders are looked at while there are at most `EXHAUSTIVE` of them (8 models and 5 attempts:
+8,800, shorter ones included); beyond, a beam keeps the `BEAM` best beginnings of each length, and the best
+order may be missed.
 """
 
 from __future__ import annotations
@@ -70,15 +71,15 @@ def best_in_hindsight(
 ) -> Hindsight:
     """The fixed ladder that would have had the highest sum of score - lam x cost, group by group. Pure.
 
-    `passed` holds the T x M verdicts, `groups` a label a task, `limits` the attempts that each task allows (see
-    `attempts_allowed`; without it every task allows `attempts`). The answer is the first accepted attempt, or
-    the last one. A model that is not there for a task is passed over."""
+    `passed` holds the T x M verdicts, `groups` a label a task, `limits` the attempts that each task allows
+    (see `attempts_allowed`; without it every task allows `attempts`). The answer is the first accepted
+    attempt, or the last one. A model that is not there for a task is passed over."""
     labels = np.asarray([""] * matrix.tasks if groups is None else list(groups), dtype=object)
     allowed = np.full(matrix.tasks, attempts) if limits is None else np.minimum(limits, attempts)
     score, cost = np.zeros(matrix.tasks), np.zeros(matrix.tasks)
     orders, exhaustive = {}, True
     for label in sorted(set(labels.tolist())):
-        rows = np.flatnonzero(labels == label)
+        rows = np.flatnonzero(labels == label).tolist()
         part, verdicts = matrix.take(rows), passed[rows]
         found = ladders(part, verdicts, attempts, lams=(lam,), limits=allowed[rows])
         orders[label] = found.best(lam)
@@ -161,10 +162,7 @@ def _alike(matrix: Matrix, passed: Flags, limits: Indexes) -> _Alike:
 
     def summed(values: Numbers) -> Numbers:
         known = np.where(there, values, 0.0)
-        columns = [
-            np.bincount(kind, weights=known[:, c], minlength=len(first)) for c in range(known.shape[1])
-        ]
-        return np.column_stack(columns)
+        return np.column_stack([np.bincount(kind, weights=column) for column in known.T])
 
     return _Alike(
         score=summed(matrix.score),

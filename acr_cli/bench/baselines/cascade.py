@@ -30,7 +30,7 @@ class Cascade(Baseline):
         self.rate = {c.id: _rate(c) for c in setting.candidates}
         if (warm := setting.warm) is not None:
             known = (~np.isnan(warm.cost)).sum(axis=0)
-            for name, mean, count in zip(warm.models, column_means(warm.cost, 0.0), known, strict=True):
+            for name, mean, count in zip(warm.models, column_means(warm.cost), known, strict=True):
                 self.paid[name], self.tried[name] = float(mean * count), int(count)
 
     def learn(self, context: Context, outcome: Outcome) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from acr_cli.bench.baselines.warm import ranked, rows_by, warm_rows, worth
+from acr_cli.bench.baselines.warm import ranked, rows_by, warm_rows
 from acr_cli.bench.player import Baseline, Setting, left
 from acr_cli.matrix import Matrix
 from acr_cli.records import Candidate, Choice, Context
@@ -26,7 +26,7 @@ class DimensionBest(Baseline):
     def prepare(self, setting: Setting) -> None:
         super().prepare(setting)
         warm = warm_rows(setting, self.name)
-        self.overall = ranked(warm, worth(warm, self.lam))
+        self.overall = ranked(warm, self.lam)
         self.tables = self._tables(warm)
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random) -> Choice | None:
@@ -35,10 +35,7 @@ class DimensionBest(Baseline):
         return next((self.pick(name) for name in order if name in there), None)
 
     def _tables(self, warm: Matrix) -> dict[object, list[str]]:
-        return {label: self._rank(warm.take(rows)) for label, rows in rows_by(warm.dimensions).items()}
-
-    def _rank(self, part: Matrix) -> list[str]:
-        return ranked(part, worth(part, self.lam))
+        return {label: ranked(warm.take(rows), self.lam) for label, rows in rows_by(warm.dimensions).items()}
 
     def _order(self, context: Context) -> list[str]:
         return self.tables.get(context.dimension, self.overall)
@@ -57,16 +54,13 @@ class DimensionBestCost(DimensionBest):
 class DimensionLanguageBest(DimensionBest):
     """The highest mean score in the task's dimension and language.
 
-    Equals stand as in their dimension; a pair that the warm rows do not know gets its dimension's order."""
+    A pair that the warm rows do not know gets its dimension's order."""
 
     name = "dimension_language_best"
 
     def _tables(self, warm: Matrix) -> dict[object, list[str]]:
-        tables = super()._tables(warm)
-        for pair, rows in rows_by(zip(warm.dimensions, warm.languages, strict=True)).items():
-            value = dict(zip(warm.models, worth(warm.take(rows), self.lam), strict=True))
-            tables[pair] = sorted(tables[warm.dimensions[rows[0]]], key=lambda name: -value[name])
-        return tables
+        pairs = rows_by(zip(warm.dimensions, warm.languages, strict=True))
+        return super()._tables(warm) | {pair: ranked(warm.take(rows)) for pair, rows in pairs.items()}
 
     def _order(self, context: Context) -> list[str]:
         return self.tables.get((context.dimension, context.language), super()._order(context))

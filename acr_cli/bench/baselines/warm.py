@@ -24,23 +24,21 @@ def warm_rows(setting: Setting, policy: str) -> Matrix:
     return setting.warm
 
 
-def column_means(values: Numbers, absent: float) -> Numbers:
-    """M means over the rows that are known; `absent` for a column without any. Pure."""
+def column_means(values: Numbers) -> Numbers:
+    """M means over the rows that are known; 0 for a column without any. Pure."""
     known = ~np.isnan(values)
     total = np.where(known, values, 0.0).sum(axis=0)
     count = known.sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), absent)
+    return total / np.maximum(count, 1)
 
 
-def worth(matrix: Matrix, lam: float) -> Numbers:
-    """M values of mean score - lam x mean cost, over a candidate's own rows. Pure."""
-    cost = column_means(matrix.cost, 0.0)
-    return column_means(matrix.score, 0.0) - lam * cost
+def ranked(matrix: Matrix, lam: float = 0.0) -> list[str]:
+    """The candidates' ids by mean score - lam x mean cost, each over its own rows; equals the cheaper first.
 
-
-def ranked(matrix: Matrix, values: Numbers) -> list[str]:
-    """The candidates' ids, the highest value first; equals as they stand. Pure."""
-    return [matrix.models[column] for column in np.argsort(-values, kind="stable")]
+    Pure."""
+    cost = column_means(matrix.cost)
+    worth = column_means(matrix.score) - lam * cost
+    return [matrix.models[column] for column in np.lexsort((cost, -np.round(worth, 12)))]
 
 
 def rows_by(labels: Iterable[object]) -> Mapping[object, list[int]]:
