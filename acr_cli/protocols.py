@@ -63,6 +63,7 @@ class Recipe:
         str, ...
     ] = ()  # shell commands that install dependencies, with network, in the copied manifests
     manifests: tuple[str, ...] = ()  # the files that `setup` reads; they key the cache
+    installed: tuple[str, ...] = ()  # folders that `setup` fills, as a user's own install would: node_modules
     repository: str = ""  # identity: one repository's image never serves another
     environment: Mapping[str, str] = field(default_factory=dict)  # for tests
 
@@ -328,8 +329,8 @@ class Store(Protocol):
         ...
 
     def tallies(self) -> tuple[Tally, ...]:
-        """Sums over all that was learnt, evicted outcomes included: one tally for each combination of dimension,
-        candidate, language, verifier and who had failed before, sorted by these. Discounted by age."""
+        """Sums over all that was learnt, evicted outcomes included, discounted by age: one tally for each
+        combination of dimension, candidate, language, verifier and who had failed before, sorted by these."""
         ...
 
     def settle(self) -> None:

@@ -9,10 +9,12 @@ from acr_cli.build.keeping import (
     run_to_undo,
     runs,
     settle,
+    statistics,
     undo_run,
 )
 from acr_cli.build.pooling import candidates, detect, probe
 from acr_cli.build.routing import route
+from acr_cli.build.warming import warm
 
 __all__ = [
     "apply_run",
@@ -27,5 +29,7 @@ __all__ = [
     "run_to_undo",
     "runs",
     "settle",
+    "statistics",
     "undo_run",
+    "warm",
 ]

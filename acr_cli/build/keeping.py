@@ -14,6 +14,7 @@ from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.runs import RunFolder, find_run, list_runs, newest_run
 
 if TYPE_CHECKING:
+    from acr_cli.memory.stats import MemoryStats
     from acr_cli.memory.store import Memory
 
 
@@ -27,6 +28,20 @@ def memory(settings: Settings) -> Memory:
         store_text=settings.store_text,
         half_life_days=settings.half_life_days,
         clock=time.time,
+    )
+
+
+def statistics(
+    settings: Settings,
+    *,
+    candidate: str | None = None,
+    dimension: str | None = None,
+    repository: str | None = None,
+    since: float | None = None,
+) -> MemoryStats:
+    """What memory holds, of the outcomes for which all that is given holds. Raises: StoreError."""
+    return memory(settings).stats(
+        candidate=candidate, dimension=dimension, repository=repository, since=since
     )
 
 

@@ -16,15 +16,12 @@ from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.runs import day, whole
 from acr_cli.cli.terminal import asks, confirmed, one_line
-from acr_cli.cli.words import count, listed, number, percent, seconds, size, usd
+from acr_cli.cli.words import count, listed, number, usd
 from acr_cli.errors import UsageError
 from acr_cli.records import SCHEMA, Dimension, Outcome
 from acr_cli.settings.keys import either
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from acr_cli.memory.stats import Group, MemoryStats
     from acr_cli.memory.store import Memory
 
 app = group("What acr remembers of past outcomes.")
@@ -34,68 +31,33 @@ JSON = typer.Option(False, "--json", help="As data.")
 
 
 @app.command(cls=Leaf)
-def stats(ctx: typer.Context, as_json: bool = JSON) -> int:
-    """Show counts, success and cost by model and by dimension."""
+def stats(
+    ctx: typer.Context,
+    model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
+    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
+    repository: str = typer.Option(None, "--repo", metavar="DIR|ID", help="Of this repository."),
+    since: str = typer.Option(None, metavar="DATE", help="No older than this, as 2026-01-31."),
+    as_json: bool = JSON,
+) -> int:
+    """Show success and cost by model and dimension, what was saved, and how acr has learnt."""
     from acr_cli import build
     from acr_cli.cli import shapes
+    from acr_cli.cli.memory_stats import show_stats
 
     invocation: Invocation = ctx.obj
-    known = build.memory(invocation.settings()).stats()
+    _check_choice("--dimension", dimension, tuple(Dimension))
+    known = build.statistics(
+        invocation.settings(),
+        candidate=model,
+        dimension=dimension,
+        repository=_identity(repository),
+        since=_time(since, "--since"),
+    )
     if as_json:
         shapes.write(known.as_json())
     else:
         show_stats(invocation.out, known)
     return 0
-
-
-def show_stats(console: Console, known: MemoryStats) -> None:
-    """Totals, then a table for models, dimensions and both."""
-    from acr_cli.cli.table import say, show_table
-
-    say(console, f"{count(known.outcomes, 'outcome')} of at most {number(known.bound)}, {size(known.bytes)}")
-    if known.evicted:
-        say(console, f"{count(known.evicted, 'older outcome')} folded into the numbers")
-    if known.damaged:
-        say(console, f"{count(known.damaged, 'damaged outcome')} set aside", "yellow")
-    if known.oldest is None:
-        return
-    say(
-        console,
-        f"from {day(known.oldest)} to {day(known.newest or 0)}, embedded by {known.embedder or 'none'}",
-    )
-    say(console, f"paid {usd(known.total_usd)} in {seconds(known.total_seconds)}")
-    _show_saved(console, known)
-    head = ["outcomes", "success, raw", "mean u", "mean cost"]
-    columns = [f">{name}" for name in head]
-    for title, groups in (("model", known.models), ("dimension", known.dimensions)):
-        say(console)
-        show_table(console, [title, *columns], [[name, *_numbers(each)] for name, each in groups.items()])
-    if len(known.models) > 1 and len(known.dimensions) > 1:
-        say(console)
-        rows = [[pair.model, pair.dimension, *_numbers(pair)] for pair in known.pairs]
-        show_table(console, ["model", "dimension", *columns], rows)
-
-
-def _show_saved(console: Console, known: MemoryStats) -> None:
-    from acr_cli.cli.table import say
-
-    saved = known.saved
-    if saved.estimate is None or saved.low is None or saved.high is None:
-        say(console, f"no estimate of what was saved: {saved.reason}", "dim")
-        return
-    span = f"{_signed(saved.low)} to {_signed(saved.high)}"
-    say(console, f"saved about {_signed(saved.estimate)} ({span}) against {saved.reference} alone (estimate)")
-
-
-def _signed(amount: float) -> str:
-    return f"-{usd(-amount)}" if amount < 0 else usd(amount)
-
-
-def _numbers(group_: Group) -> list[str]:
-    verified = group_.passed + group_.failed
-    rate = f"{percent(group_.success_rate)} of {verified}" if group_.success_rate is not None else "-"
-    mean_u = f"{group_.mean_u:.2f}" if group_.mean_u is not None else "-"
-    return [number(group_.outcomes), rate, mean_u, usd(group_.mean_cost_usd)]
 
 
 @app.command("list", cls=Leaf)
@@ -219,7 +181,7 @@ def forget(
         "ids": tuple(ids or ()),
         "candidate": model,
         "repository": _identity(repository),
-        "before": _time(before),
+        "before": _time(before, "--before"),
     }
     if not any(wanted.values()):
         raise UsageError("What is to be forgotten?", hint="Give an id, --model, --repository or --before.")
@@ -265,11 +227,11 @@ def _identity(repository: str | None) -> str | None:
     return build.identity(Path(repository).expanduser())
 
 
-def _time(text: str | None) -> float | None:
+def _time(text: str | None, flag: str) -> float | None:
     """Unix time of the beginning of a day, in the local zone. Raises: UsageError."""
     if text is None:
         return None
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except ValueError:
-        raise UsageError(f"--before must be a date like 2026-01-31, not {text!r}.") from None
+        raise UsageError(f"{flag} must be a date like 2026-01-31, not {text!r}.") from None

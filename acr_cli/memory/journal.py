@@ -48,6 +48,7 @@ class Selection:
     candidate: str | None = None
     repository: str | None = None
     before: float | None = None  # Unix time; older ones are meant
+    since: float | None = None  # Unix time; this old or younger ones are meant
     dimension: str | None = None
     verdict: str | None = None
 
@@ -64,6 +65,9 @@ class Selection:
         if self.before is not None:
             terms.append("time < ?")
             values.append(self.before)
+        if self.since is not None:
+            terms.append("time >= ?")
+            values.append(self.since)
         return " AND ".join(terms), values
 
 
@@ -120,9 +124,14 @@ class View:
         (number,) = self._connection.execute(query, (after, embedder)).fetchone()
         return int(number)
 
-    def checkpoint(self) -> Sums:
-        """The sums over evicted outcomes."""
-        rows = self._connection.execute(f"SELECT {CHECKPOINT} FROM checkpoint")  # noqa: S608
+    def checkpoint(self, selection: Selection = Selection()) -> Sums:
+        """The sums over evicted outcomes: all, or of a candidate, a dimension, a repository.
+
+        Their times are not known: a selection by time, id or verdict has none."""
+        if selection.since is not None or selection.before is not None or selection.ids or selection.verdict:
+            return {}
+        condition, values = selection.where()
+        rows = self._connection.execute(f"SELECT {CHECKPOINT} FROM checkpoint WHERE {condition}", values)  # noqa: S608
         return dict(map(_sum, rows))
 
     def damaged_and_evicted(self) -> int:

@@ -1,21 +1,15 @@
-"""What memory holds, in numbers, and what routing has saved, as far as the records can tell."""
+"""What memory holds, in numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from math import sqrt
-from statistics import fmean, stdev
 from typing import Any
 
-from acr_cli.memory.encoding import Row
+from acr_cli.memory.savings import Saved
+from acr_cli.memory.steps import Bucket
 from acr_cli.memory.sums import Decay, Key, Sum, Sums
 from acr_cli.records import SCHEMA
-
-ENOUGH = 5
-"""Outcomes of a model below which its mean cost is no basis for an estimate."""
-
-Z = 1.96  # half-width of a 95 % interval, in standard deviations
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,18 +35,12 @@ class Pair(Group):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Saved:
-    """What the live steps would have cost with `reference` alone, less what they did cost; may be negative.
+class Interval:
+    """A mean and its 95 % interval."""
 
-    The reference is the model with the highest mean cost. A step that it took part in counts its own first
-    attempt there; any other step its mean cost. `low` and `high` are a 95 % prediction interval."""
-
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reference: str = ""
-    steps: int = 0
-    reason: str = ""  # why there is no estimate
+    mean: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,14 +70,18 @@ class MemoryStats:
     models: Mapping[str, Group] = field(default_factory=dict)
     dimensions: Mapping[str, Group] = field(default_factory=dict)
     pairs: tuple[Pair, ...] = ()
-    saved: Saved = field(default_factory=lambda: Saved(reason="no outcome yet"))
+    adjusted: Mapping[str, Interval] = field(default_factory=dict)  # success by model, of equal difficulty
+    saved: Saved = field(default_factory=lambda: Saved(reason="no outcome yet"))  # against the strongest
+    saved_cheapest: Saved = field(default_factory=lambda: Saved(reason="no outcome yet"))
+    curve: tuple[Bucket, ...] = ()
+    narrowed: bool = False  # to a part of memory
     collection: CollectionState = field(default_factory=CollectionState)
 
     def as_json(self) -> dict[str, Any]:
         """The shape of `acr memory stats --json`."""
         record = asdict(self)
-        saved = record.pop("saved")
-        return {"type": "memory_stats", "schema": SCHEMA, **record, "saved_usd": saved}
+        saved = {"saved_usd": record.pop("saved"), "saved_usd_cheapest": record.pop("saved_cheapest")}
+        return {"type": "memory_stats", "schema": SCHEMA, **record, **saved}
 
 
 def group_by(sums: Sums, name: Callable[[Key], str]) -> dict[str, Group]:
@@ -121,34 +113,3 @@ def _means(entry: Sum) -> dict[str, Any]:
         "passed": entry.passed,
         "failed": entry.failed,
     }
-
-
-def saved(rows: Sequence[Row]) -> Saved:
-    """See `Saved`; from live rows alone, those with shared credit left out."""
-    costs: dict[str, list[float]] = {}
-    steps: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        if not row.shared:
-            costs.setdefault(row.candidate, []).append(row.cost_usd)
-            steps.setdefault((row.run, row.step), []).append(row)
-    known = {candidate: paid for candidate, paid in costs.items() if len(paid) >= ENOUGH}
-    if not steps:
-        return Saved(reason="no outcome yet")
-    if not known:
-        return Saved(reason=f"no model has {ENOUGH} outcomes yet")
-    if len(costs) < 2:
-        return Saved(reason="only one model was used, so that there is nothing to compare it with")
-    reference = max(known, key=lambda candidate: (fmean(known[candidate]), candidate))
-    mean, deviation, seen = fmean(known[reference]), stdev(known[reference]), len(known[reference])
-    if mean <= 0:
-        return Saved(reason="nothing was paid")
-    estimate, without = 0.0, 0
-    for attempts in steps.values():
-        own = next((row.cost_usd for row in attempts if row.candidate == reference), None)
-        without += own is None
-        estimate += (mean if own is None else own) - sum(row.cost_usd for row in attempts)
-    # The sum of `without` new costs, whose mean is itself estimated from `seen` of them.
-    half = Z * deviation * sqrt(without + without**2 / seen)
-    return Saved(
-        estimate=estimate, low=estimate - half, high=estimate + half, reference=reference, steps=len(steps)
-    )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 from acr_cli.errors import StoreError, UsageError
 from acr_cli.memory.collection import JOURNAL, settle_apart, state
-from acr_cli.memory.encoding import decode, encode
+from acr_cli.memory.encoding import Row, decode, encode
 from acr_cli.memory.journal import Forgotten, Journal, Selection
 from acr_cli.memory.learned import Learned
-from acr_cli.memory.stats import MemoryStats, group_by, pairs, saved
+from acr_cli.memory.savings import Saved, cheapest, saved, strongest
+from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
+from acr_cli.memory.steps import learning_curve, routed
 from acr_cli.memory.sums import Decay, count, joined
 from acr_cli.records import Neighbour, Outcome, Tally
 
@@ -151,21 +154,34 @@ class Memory:
             sound = (row for row in view.newest(selection) if row.sound)
             return tuple(decode(row) for row in islice(sound, limit))
 
-    def stats(self) -> MemoryStats:
-        """All that `acr memory stats` shows; neither Chroma nor numpy is loaded. Raises: StoreError."""
+    def stats(
+        self,
+        *,
+        candidate: str | None = None,
+        dimension: str | None = None,
+        repository: str | None = None,
+        since: float | None = None,
+        adjusted: Mapping[str, tuple[float, float, float]] | None = None,
+    ) -> MemoryStats:
+        """All that `acr memory stats` shows, of the outcomes for which all that is given holds.
+
+        `adjusted` is the success of each candidate at equal difficulty: mean, low, high. Neither Chroma nor
+        numpy is loaded. Raises: StoreError."""
+        selection = Selection(candidate=candidate, dimension=dimension, repository=repository, since=since)
         with self._journal.view() as view:
             if view is None:
                 return MemoryStats(bound=self._bound, now=self._clock())
-            everything = [(row.sound, row._replace(record="", vector=b"")) for row in view.rows()]
-            rows = [row for sound, row in everything if sound]
-            sums = joined(view.checkpoint(), count(rows, self._decay), self._decay)
+            everything = [(row.sound, row._replace(vector=b"")) for row in view.newest(selection)]
+            rows = [row for sound, row in reversed(everything) if sound]
+            folded = view.checkpoint(selection)
             embedder = view.embedder()
             damaged = len(everything) - len(rows) + view.damaged_and_evicted()
             collection = state(self.folder, view)
-        live = len(rows)
+        sums = joined(folded, count(rows, self._decay), self._decay)
+        known = {name: Interval(mean=m, low=a, high=b) for name, (m, a, b) in (adjusted or {}).items()}
         return MemoryStats(
-            outcomes=live,
-            evicted=sum(entry.outcomes for entry in sums.values()) - live,
+            outcomes=len(rows),
+            evicted=sum(entry.outcomes for entry in folded.values()),
             damaged=damaged,
             bound=self._bound,
             bytes=_bytes_below(self.folder),
@@ -178,9 +194,26 @@ class Memory:
             models=group_by(sums, lambda key: key.candidate),
             dimensions=group_by(sums, lambda key: key.dimension),
             pairs=pairs(sums),
-            saved=saved(rows),
+            adjusted={name: known[name] for name in sorted(known) if candidate in (None, name)},
+            narrowed=selection != Selection(),
             collection=collection,
+            **self._compared(rows, candidate, adjusted or {}),
         )
+
+    @staticmethod
+    def _compared(
+        rows: Sequence[Row], candidate: str | None, adjusted: Mapping[str, tuple[float, float, float]]
+    ) -> dict[str, Any]:
+        """What needs whole steps: the learning curve, and what other ways would have cost."""
+        if candidate is not None:
+            partly = Saved(reason="a step may hold outcomes of several models")
+            return {"saved": partly, "saved_cheapest": partly}
+        steps = routed(decode(row) for row in rows)
+        return {
+            "curve": learning_curve(steps),
+            "saved": saved(steps, strongest(steps, adjusted)),
+            "saved_cheapest": saved(steps, cheapest(steps)),
+        }
 
 
 def _neighbour(outcome: Outcome, similarity: float) -> Neighbour:
