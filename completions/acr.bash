@@ -13,7 +13,7 @@ _acr_reply() {
 # Whether $2 is a command of $1.
 _acr_child() {
     case "$1 $2" in
-    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr models' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr config show' | 'acr config path' | 'acr config set' | 'acr config init') return 0 ;;
+    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr config show' | 'acr config path' | 'acr config set' | 'acr config init') return 0 ;;
     esac
     return 1
 }
@@ -38,6 +38,10 @@ _acr_value() {
     'acr fix --setup') echo any ;;
     'acr fix -o' | 'acr fix --output') echo files ;;
     'acr route --policy') echo 'choices:acrouter escalate fixed' ;;
+    'acr memory stats --model') echo models ;;
+    'acr memory stats --dimension') echo any ;;
+    'acr memory stats --repo') echo any ;;
+    'acr memory stats --since') echo any ;;
     'acr memory list -n') echo any ;;
     'acr memory list --model') echo models ;;
     'acr memory list --dimension') echo any ;;
@@ -52,6 +56,16 @@ _acr_value() {
     'acr models add --family') echo any ;;
     'acr models add --edit') echo any ;;
     'acr models add --context') echo any ;;
+    'acr warm --max-cost') echo any ;;
+    'acr warm --commits') echo any ;;
+    'acr warm --test') echo any ;;
+    'acr warm --model') echo models ;;
+    'acr warm --allow') echo models-list ;;
+    'acr warm --exclude') echo models-list ;;
+    'acr warm --sandbox') echo 'choices:auto docker bubblewrap none' ;;
+    'acr warm --image') echo any ;;
+    'acr warm --network') echo 'choices:none on' ;;
+    'acr warm --setup') echo any ;;
     'acr runs list -n') echo any ;;
     *' -C') echo folders ;;
     *' --config') echo files ;;
@@ -61,7 +75,7 @@ _acr_value() {
 # What stands at the place $2 (from 0) of the command $1.
 _acr_place() {
     case "$1 $2" in
-    'acr 0') echo 'choices:fix apply undo route memory models runs config doctor completion' ;;
+    'acr 0') echo 'choices:fix apply undo route memory models warm runs config doctor completion' ;;
     'acr fix 0') echo any ;;
     'acr apply 0') echo runs ;;
     'acr undo 0') echo runs ;;
@@ -76,7 +90,7 @@ _acr_place() {
     'acr runs 0') echo 'choices:list show' ;;
     'acr runs show 0') echo runs ;;
     'acr config 0') echo 'choices:show path set init' ;;
-    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.embedder' ;;
+    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.embedder' ;;
     'acr config set 1') echo value-of-key ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
     esac
@@ -103,7 +117,7 @@ _acr_flags() {
     'acr undo') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr route') printf '%s\n' --explain --json --policy -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
-    'acr memory stats') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr memory stats') printf '%s\n' --model --dimension --repo --since --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory list') printf '%s\n' -n --model --dimension --verdict --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory show') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory forget') printf '%s\n' --model --repository --before --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
@@ -112,6 +126,7 @@ _acr_flags() {
     'acr models add') printf '%s\n' --base-url --api-key-env --price --effort --family --edit --context -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models remove') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models test') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr warm') printf '%s\n' --max-cost --commits --dry-run --test --model --allow --exclude --sandbox --image --network --setup --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs list') printf '%s\n' -n --all --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs show') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;

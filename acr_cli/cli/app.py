@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "route": ("acr_cli.cli.route", "Show which model would be chosen, and why."),
     "memory": ("acr_cli.cli.memory", "What acr remembers of past outcomes."),
     "models": ("acr_cli.cli.models", "The models that may be chosen."),
+    "warm": ("acr_cli.cli.warm", "Fill memory from the repository's history."),
     "runs": ("acr_cli.cli.runs", "Past runs."),
     "config": ("acr_cli.cli.config", "Settings: show, set, set up."),
     "doctor": ("acr_cli.cli.doctor", "Check what acr needs on this machine."),
@@ -35,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Repair": ("fix", "apply", "undo"),
-    "Look and learn": ("route", "memory", "runs"),
+    "Look and learn": ("route", "memory", "warm", "runs"),
     "Set up": ("models", "config", "doctor", "completion"),
 }
 """How the list of commands is divided."""
@@ -84,7 +85,6 @@ class Lazy(TyperGroup):
         for title, names in SECTIONS.items():
             formatter.write(f"{title}:\n")
             formatter.write("".join(f"  {name:<{width}}  {COMMANDS[name][1]}\n" for name in names))
-        formatter.write_paragraph()
         options = [record for param in self.get_params(ctx) if (record := param.get_help_record(ctx))]
         formatter.write("Options, before or after a command:\n")
         if formatter.width < WIDE:

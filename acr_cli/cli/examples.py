@@ -27,6 +27,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "models remove": ("acr models remove openai/my-model", "acr models remove openai"),
     "models test": ("acr models test", "acr models test openai/my-model"),
+    "warm": ("acr warm --dry-run", "acr warm --max-cost 2 --commits 200"),
     "runs list": ("acr runs list", "acr runs list --all -n 100"),
     "runs show": ("acr runs show 20260102-1504", "acr runs show 20260102-1504 --json"),
     "config show": ("acr config show", "acr config show --origin"),

@@ -38,7 +38,8 @@ def examine(prospect: Prospect, tree: Tree, verifier: Verifier) -> Examined:
     try:
         return _examine(prospect, tree, verifier, start)
     except (BaselineCannotStart, UsageError) as error:
-        return Examined(commit=commit.id, reason=_cannot_start(error.message))
+        # What is missing today may be installed tomorrow.
+        return Examined(commit=commit.id, reason=_cannot_start(error.message), kept=False)
     except SandboxBroken:
         raise
     except SandboxUnavailable as error:

@@ -1,7 +1,7 @@
 """Parts of the loop as a past task needs them: each passes on to the part that a run of `acr fix` has.
 
-The loop itself is the same. What differs: which tests are to pass is known, who has failed before is known, and
-an outcome is named after the commit and the candidate, so that none is paid for twice.
+The loop itself is the same. What differs: which tests are to pass is known, who has failed before is known,
+and an outcome is named after the commit and the candidate, so that none is paid for twice.
 """
 
 from __future__ import annotations

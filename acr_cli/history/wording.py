@@ -24,8 +24,8 @@ _POINTER = re.compile(
 )
 _SHAPE = re.compile(r"[A-Z][A-Za-z-]*: \S.*")
 _PHRASE = re.compile(
-    r"\s*[(\[]?\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|part of|towards)?\b:?\s*"
-    r"(?:[\w.-]+/[\w.-]+)?(?:#|\bgh-)\d+[)\]]?",
+    r"\s*[(\[]?(?:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|part of|towards)\b:?\s+)?"
+    r"(?:\b[\w.-]+/[\w.-]+)?(?:#|\bgh-)\d+\b[)\]]?",
     re.IGNORECASE,
 )
 _URL = re.compile(r"\s*<?https?://\S+>?")
