@@ -23,10 +23,23 @@ BASELINES: Mapping[str, str] = {
     "epsilon_greedy": f"{_HERE}.bandits:EpsilonGreedy",
     "cascade": f"{_HERE}.cascade:Cascade",
     "ladder": f"{_HERE}.ladder:Ladder",
+    "knn": f"{_HERE}.text:Knn",
+    "tfidf_logreg": f"{_HERE}.text:TfidfLogReg",
+    "tfidf_mlp": f"{_HERE}.text:TfidfMlp",
+    "linucb": f"{_HERE}.linear:LinUcb",
+    "lints": f"{_HERE}.linear:LinTs",
+    "frugalgpt": f"{_HERE}.frugalgpt:FrugalGpt",
+    "automix": f"{_HERE}.automix:AutoMix",
+    "litellm_bandit": f"{_HERE}.litellm_bandit:LitellmBandit",
 }
 """By name, the class; every class can be made without arguments, but for `Always`."""
 
-NOT_RUN: Mapping[str, str] = {}
+NOT_RUN: Mapping[str, str] = {
+    "routellm_mf": "RouteLLM's matrix factorisation makes an OpenAI client when it is imported, and asks "
+    "that provider for an embedding of every prompt; it chooses between two models only",
+    "routellm_bert": "RouteLLM's classifier needs weights that are fetched over the network, and chooses "
+    "between two models only",
+}
 """Peers that do not take part, and why."""
 
 

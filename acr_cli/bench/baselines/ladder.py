@@ -18,8 +18,8 @@ class Ladder(Baseline):
 
     Every order of at most as many candidates as there are attempts is looked at (see `bench.ladders`), a
     shorter one stops earlier. The verdicts on the warm rows err at the rates that the user states for the
-    stream. Tasks that allow one attempt get the best single candidate. An unknown dimension gets the ladder of
-    all rows. `lam` is in score per USD; a curve is drawn by its values."""
+    stream. Tasks that allow one attempt get the best single candidate. An unknown dimension gets the ladder
+    of all rows. `lam` is in score per USD; a curve is drawn by its values."""
 
     name = "ladder"
 

@@ -12,6 +12,8 @@ from acr_cli.errors import UsageError
 from acr_cli.matrix import Matrix
 
 Numbers = NDArray[np.float64]
+Indexes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 def warm_rows(setting: Setting, policy: str) -> Matrix:
@@ -29,7 +31,8 @@ def column_means(values: Numbers) -> Numbers:
     known = ~np.isnan(values)
     total = np.where(known, values, 0.0).sum(axis=0)
     count = known.sum(axis=0)
-    return total / np.maximum(count, 1)
+    means: Numbers = total / np.maximum(count, 1)
+    return means
 
 
 def ranked(matrix: Matrix, lam: float = 0.0) -> list[str]:
