@@ -13,7 +13,7 @@ _acr_reply() {
 # Whether $2 is a command of $1.
 _acr_child() {
     case "$1 $2" in
-    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr config show' | 'acr config path' | 'acr config set' | 'acr config init') return 0 ;;
+    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr config show' | 'acr config path' | 'acr config set' | 'acr config init') return 0 ;;
     esac
     return 1
 }
@@ -49,6 +49,26 @@ _acr_value() {
     'acr memory forget --model') echo models ;;
     'acr memory forget --repository') echo any ;;
     'acr memory forget --before') echo any ;;
+    'acr bench replay --matrix') echo files ;;
+    'acr bench replay --tasks') echo files ;;
+    'acr bench replay --stream') echo any ;;
+    'acr bench replay --warm') echo any ;;
+    'acr bench replay --only') echo any ;;
+    'acr bench replay --policy') echo any ;;
+    'acr bench replay --attempts') echo any ;;
+    'acr bench replay --verifier-error') echo any ;;
+    'acr bench replay --shared-accepts') echo any ;;
+    'acr bench replay --dimension') echo 'choices:given inferred none' ;;
+    'acr bench replay --cost') echo 'choices:reported floor' ;;
+    'acr bench replay --prices') echo files ;;
+    'acr bench replay --seeds') echo any ;;
+    'acr bench replay --budget') echo any ;;
+    'acr bench replay --half-life') echo any ;;
+    'acr bench replay --jobs') echo any ;;
+    'acr bench replay --trace') echo files ;;
+    'acr bench replay -o' | 'acr bench replay --output') echo files ;;
+    'acr bench figure -o' | 'acr bench figure --output') echo files ;;
+    'acr bench figure --policy') echo any ;;
     'acr models add --base-url') echo any ;;
     'acr models add --api-key-env') echo any ;;
     'acr models add --price') echo any ;;
@@ -75,7 +95,7 @@ _acr_value() {
 # What stands at the place $2 (from 0) of the command $1.
 _acr_place() {
     case "$1 $2" in
-    'acr 0') echo 'choices:fix apply undo route memory models warm runs config doctor completion' ;;
+    'acr 0') echo 'choices:fix apply undo route memory bench models warm runs config doctor completion' ;;
     'acr fix 0') echo any ;;
     'acr apply 0') echo runs ;;
     'acr undo 0') echo runs ;;
@@ -83,6 +103,9 @@ _acr_place() {
     'acr memory 0') echo 'choices:stats list show forget' ;;
     'acr memory show 0') echo outcomes ;;
     'acr memory forget '*) echo outcomes ;;
+    'acr bench 0') echo 'choices:replay compare figure' ;;
+    'acr bench compare '*) echo files ;;
+    'acr bench figure '*) echo files ;;
     'acr models 0') echo 'choices:list add remove test' ;;
     'acr models add 0') echo any ;;
     'acr models remove 0') echo configured ;;
@@ -121,6 +144,10 @@ _acr_flags() {
     'acr memory list') printf '%s\n' -n --model --dimension --verdict --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory show') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory forget') printf '%s\n' --model --repository --before --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr bench') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr bench replay') printf '%s\n' --matrix --tasks --stream --warm --only --policy --attempts --verifier-error --shared-accepts --dimension --cost --prices --hide-prices --drop-twins --seeds --budget --all-attempts --embed --half-life --jobs --trace -o --output --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr bench compare') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr bench figure') printf '%s\n' -o --output --policy -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models list') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models add') printf '%s\n' --base-url --api-key-env --price --effort --family --edit --context -h --help -C -q --quiet -v --verbose --no-color --config ;;

@@ -27,8 +27,8 @@ function __acr_models_list
 end
 
 complete -c acr -f
-set -g __acr_valued --allow --api-key-env --attempts --base-url --before --commits --config --context --dimension --edit --effort --exclude --family --image --issue --log --max-cost --max-steps --max-time --model --network --output --policy --price --repo --repository --sandbox --setup --since --test --verdict -C -n -o
-set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'config' 'config show' 'config path' 'config set' 'config init' 'doctor' 'completion'
+set -g __acr_valued --allow --api-key-env --attempts --base-url --before --budget --commits --config --context --cost --dimension --edit --effort --exclude --family --half-life --image --issue --jobs --log --matrix --max-cost --max-steps --max-time --model --network --only --output --policy --price --prices --repo --repository --sandbox --seeds --setup --shared-accepts --since --stream --tasks --test --trace --verdict --verifier-error --warm -C -n -o
+set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'bench' 'bench replay' 'bench compare' 'bench figure' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'config' 'config show' 'config path' 'config set' 'config init' 'doctor' 'completion'
 
 function __acr_value_of_key
     switch (commandline -opc)[-1]
@@ -57,6 +57,7 @@ complete -c acr -n '__acr_at ' -a apply -d 'Apply a run\'s patch that was kept b
 complete -c acr -n '__acr_at ' -a undo -d 'Reverse exactly the patch of a run.'
 complete -c acr -n '__acr_at ' -a route -d 'Show which model would be chosen, and why.'
 complete -c acr -n '__acr_at ' -a memory -d 'What acr remembers of past outcomes.'
+complete -c acr -n '__acr_at ' -a bench -d 'Replay policies on recorded outcomes.'
 complete -c acr -n '__acr_at ' -a models -d 'The models that may be chosen.'
 complete -c acr -n '__acr_at ' -a warm -d 'Fill memory from the repository\'s history.'
 complete -c acr -n '__acr_at ' -a runs -d 'Past runs.'
@@ -124,6 +125,41 @@ complete -c acr -n '__acr_at memory forget' -l before -x -d 'All that are older,
 complete -c acr -n '__acr_at memory forget' -l yes -d 'Do not ask.'
 complete -c acr -n '__acr_at memory forget' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at memory forget' -a '(acr completion --values outcomes 2>/dev/null)'
+complete -c acr -n '__acr_at bench' -a replay -d 'Replay recorded outcomes through policies, and measure what they would have reached and paid.'
+complete -c acr -n '__acr_at bench' -a compare -d 'Show how results differ: their settings, and each policy against the first result that has it.'
+complete -c acr -n '__acr_at bench' -a figure -d 'Draw cumulative regret over the stream, and quality against cost.'
+complete -c acr -n '__acr_at bench' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at bench replay' -l matrix -r -F -d 'Outcomes: task_id, model, score (CSV, Parquet).'
+complete -c acr -n '__acr_at bench replay' -l tasks -r -F -d 'The tasks\' texts: task_id, prompt (JSON Lines).'
+complete -c acr -n '__acr_at bench replay' -l stream -x -d 'Replay these splits'
+complete -c acr -n '__acr_at bench replay' -l warm -x -d 'What is known before: full rows of these.'
+complete -c acr -n '__acr_at bench replay' -l only -x -d 'Only tasks with such an id.'
+complete -c acr -n '__acr_at bench replay' -l policy -x -d 'Who takes part'
+complete -c acr -n '__acr_at bench replay' -l attempts -x -d 'Most attempts at a task.'
+complete -c acr -n '__acr_at bench replay' -l verifier-error -x -d 'Shares of verdicts that are wrong.'
+complete -c acr -n '__acr_at bench replay' -l shared-accepts -x -d 'Of the false accepts, those that every wrong answer to a task shares.'
+complete -c acr -n '__acr_at bench replay' -l dimension -x -a 'given inferred none' -d 'Where dimensions are from.'
+complete -c acr -n '__acr_at bench replay' -l cost -x -a 'reported floor' -d 'floor: at least tokens x list price of input.'
+complete -c acr -n '__acr_at bench replay' -l prices -r -F -d 'Price list: model, input, output, usd_per_task.'
+complete -c acr -n '__acr_at bench replay' -l hide-prices -d 'The price list serves the floor alone; no policy sees it.'
+complete -c acr -n '__acr_at bench replay' -l drop-twins -d 'Leave out tasks whose text a warm split holds too.'
+complete -c acr -n '__acr_at bench replay' -l seeds -x -d 'Orders of the stream.'
+complete -c acr -n '__acr_at bench replay' -l budget -x -d 'Most to spend on a stream.'
+complete -c acr -n '__acr_at bench replay' -l all-attempts -d 'K attempts also at tasks that no test can judge.'
+complete -c acr -n '__acr_at bench replay' -l embed -d 'Embed known texts, so that neighbours vote.'
+complete -c acr -n '__acr_at bench replay' -l half-life -x -d 'An outcome of so many tasks ago counts half'
+complete -c acr -n '__acr_at bench replay' -l jobs -x -d 'Processes; the numbers do not depend on it.'
+complete -c acr -n '__acr_at bench replay' -l trace -r -F -d 'Write every attempt to FILE (JSON Lines).'
+complete -c acr -n '__acr_at bench replay' -s o -l output -r -F -d 'Keep the result, and its tasks beside it (.parquet).'
+complete -c acr -n '__acr_at bench replay' -l json -d 'The result as data.'
+complete -c acr -n '__acr_at bench replay' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at bench compare' -l json -d 'As data.'
+complete -c acr -n '__acr_at bench compare' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at bench compare' -F
+complete -c acr -n '__acr_at bench figure' -s o -l output -r -F -d 'A name in .svg, .png or .pdf.'
+complete -c acr -n '__acr_at bench figure' -l policy -x -d 'Draw these'
+complete -c acr -n '__acr_at bench figure' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at bench figure' -F
 complete -c acr -n '__acr_at models' -a list -d 'List the models that may be chosen, with price and key; and what was found but not accepted.'
 complete -c acr -n '__acr_at models' -a add -d 'Add a model to the config file; from then on it may be chosen.'
 complete -c acr -n '__acr_at models' -a remove -d 'Take a model, or an accepted provider, out of the config file.'

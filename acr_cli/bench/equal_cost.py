@@ -5,8 +5,8 @@ a mix a task goes to one policy with probability w and otherwise to the other, w
 
 - Cheaper, and scoring no more: the mix, costing C, of it with the next better one: of those that score more
   than it and cost more than C, the one that scores least. Where there is none, it alone.
-- Dearer, and scoring more: the mix, costing C, of it with the next worse one: of those that score less than it
-  and cost at most C, the one that scores most; where there is none, with handing in nothing for nothing.
+- Dearer, and scoring more: the mix, costing C, of it with the next worse one: of those that score less than
+  it and cost at most C, the one that scores most; where there is none, with handing in nothing for nothing.
 - No dearer, and scoring more: it alone.
 - Dearer, and scoring no more: it alone. It is dominated; the difference stands although it had more money.
 - A curve (one name with several parameters, as ladder:1 and ladder:10, called "ladder:*"): the best of its

@@ -26,10 +26,11 @@ def in_processes(
     # A process that is forked would inherit the locks of threads that it does not have.
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(plan.jobs, mp_context=spawn, initializer=_start, initargs=(plan, cache)) as pool:
+        share = plan.seeds * stage.matrix.tasks
         waiting = [(name, pool.submit(_play, name)) for name in names]
         for name, future in waiting:
             yield name, future.result()
-            tick(name, plan.seeds * stage.matrix.tasks)
+            tick(name, share, share * len(names))
 
 
 def _start(plan: benching.Plan, cache: Path) -> None:
@@ -39,4 +40,4 @@ def _start(plan: benching.Plan, cache: Path) -> None:
 
 
 def _play(name: str) -> benching.Streams | UsageError | ConfigurationError:
-    return benching.streams_of(_Worker.plan, _Worker.stage, _Worker.ladders, name, lambda _tasks: None)
+    return benching.streams_of(_Worker.plan, _Worker.stage, _Worker.ladders, name, lambda: None)

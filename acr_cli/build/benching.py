@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from acr_cli.matrix import Matrix
     from acr_cli.records import Price
 
-Tick = Callable[[str, int], None]
-"""(policy, tasks): what was just played."""
+Tick = Callable[[str, int, int], None]
+"""(policy, tasks, all): how many were just played, of how many by all policies in all orders."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +108,7 @@ def set_up(plan: Plan, cache: Path) -> Stage:
 
 
 def replay(
-    plan: Plan, cache: Path, *, trace: IO[str] | None = None, tick: Tick = lambda _policy, _tasks: None
+    plan: Plan, cache: Path, *, trace: IO[str] | None = None, tick: Tick = lambda _policy, _tasks, _all: None
 ) -> Replayed:
     """Every policy of a plan on every order of its stream.
 
@@ -159,8 +159,9 @@ def _all_streams(
         yield from in_processes(plan, stage, cache, names, tick)
         return
     ladders = {seed: ladders_of(stage, seed) for seed in range(plan.seeds)}
+    total = len(names) * plan.seeds * stage.matrix.tasks
     for name in names:
-        yield name, streams_of(plan, stage, ladders, name, partial(tick, name))
+        yield name, streams_of(plan, stage, ladders, name, partial(tick, name, 1, total))
 
 
 def streams_of(
@@ -168,7 +169,7 @@ def streams_of(
     stage: Stage,
     ladders: Mapping[int, Mapping[float, tuple[float, float]]],
     name: str,
-    tick: Callable[[int], None],
+    tick: Callable[[], None],
 ) -> Streams | UsageError | ConfigurationError:
     """All streams of one policy, or why it cannot take part."""
     from acr_cli.bench.metrics import measured
@@ -179,7 +180,7 @@ def streams_of(
         streams: Streams = []
         for seed in range(plan.seeds):
             player = make(stage.matrix, seed)
-            record = play(player, stage.matrix, stage.rules, seed=seed, warm=stage.warm, tick=lambda: tick(1))
+            record = play(player, stage.matrix, stage.rules, seed=seed, warm=stage.warm, tick=tick)
             streams.append((measured(name, seed, record, stage.matrix, ladders[seed]), record))
     except (UsageError, ConfigurationError) as error:
         return error

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("acr_cli.cli.undo", "Reverse exactly the patch of a run."),
     "route": ("acr_cli.cli.route", "Show which model would be chosen, and why."),
     "memory": ("acr_cli.cli.memory", "What acr remembers of past outcomes."),
+    "bench": ("acr_cli.cli.bench", "Replay policies on recorded outcomes."),
     "models": ("acr_cli.cli.models", "The models that may be chosen."),
     "warm": ("acr_cli.cli.warm", "Fill memory from the repository's history."),
     "runs": ("acr_cli.cli.runs", "Past runs."),
@@ -36,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Repair": ("fix", "apply", "undo"),
-    "Look and learn": ("route", "memory", "warm", "runs"),
+    "Look and learn": ("route", "memory", "warm", "runs", "bench"),
     "Set up": ("models", "config", "doctor", "completion"),
 }
 """How the list of commands is divided."""
@@ -80,7 +81,6 @@ class Lazy(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Commands first, then the options in two columns: all of it is to fit on one screen."""
-        formatter.write_paragraph()
         width = max(map(len, COMMANDS))
         for title, names in SECTIONS.items():
             formatter.write(f"{title}:\n")

@@ -20,6 +20,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "acr memory forget --model openai/gpt-5.6 --before 2026-01-31",
         "acr memory forget --repository . --yes",
     ),
+    "bench replay": (
+        "acr bench replay --matrix outcomes.csv --stream test --warm train -o test.json",
+        "acr bench replay --matrix outcomes.csv --attempts 3 --policy acrouter,cascade",
+    ),
+    "bench compare": ("acr bench compare before.json after.json",),
+    "bench figure": ("acr bench figure test.json -o test.svg",),
     "models list": ("acr models list", "acr models list --json"),
     "models add": (
         "acr models add anthropic/claude-opus-4-6 --effort low,high",
