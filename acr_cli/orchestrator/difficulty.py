@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 _SPREAD = 1.5  # standard deviation of difficulty, in logits
 _GRID = [-4 + 8 * i / 40 for i in range(41)]  # in standard deviations
@@ -20,16 +21,22 @@ def given_failures(chance: float, failed: Sequence[float]) -> float:
     if not failed:
         return chance
     ability = _ability(chance)
+    densities = _densities(tuple(failed))
+    total = sum(density * _sigma(ability - _SPREAD * z) for z, density in zip(_GRID, densities, strict=True))
+    return total / sum(densities)
+
+
+@lru_cache(maxsize=256)
+def _densities(failed: tuple[float, ...]) -> list[float]:
+    """The posterior of difficulty on the grid, not normalised: the same for all who are left on a step."""
     others = [_ability(p) for p in failed]
-    weight = total = 0.0
+    found = []
     for z in _GRID:
-        d = _SPREAD * z
         density = math.exp(-z * z / 2)
         for other in others:
-            density *= 1 - _sigma(other - d)
-        weight += density
-        total += density * _sigma(ability - d)
-    return total / weight
+            density *= 1 - _sigma(other - _SPREAD * z)
+        found.append(density)
+    return found
 
 
 def _ability(chance: float) -> float:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from acr_cli.orchestrator.cost import expected_usd
 from acr_cli.orchestrator.difficulty import given_failures
-from acr_cli.orchestrator.voters.posterior import beta_parameters
+from acr_cli.orchestrator.voters.posterior import STRENGTH, own_outcomes
 from acr_cli.protocols import Voter
 from acr_cli.records import Candidate, Context, Forecast, Tally, Vote
 
@@ -35,7 +35,7 @@ def forecasts(
     for candidate in candidates:
         name = candidate.id
         chance = 0.0 if name in context.failed else given_failures(chances[name], failures)
-        low, high = _interval(chance, sum(beta_parameters(context, candidate)))
+        low, high = _interval(chance, STRENGTH + sum(own_outcomes(context, name)))
         found.append(
             Forecast(
                 candidate=name,
