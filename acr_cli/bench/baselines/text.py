@@ -22,7 +22,7 @@ Encoder = Callable[[Sequence[str]], Any]  # n texts -> n x D numbers, an array o
 FEATURES = 5000  # words of the vocabulary
 NEIGHBOURS = 10
 SIMILAR = 0.5  # least cosine of a neighbour
-EARLY = 10  # examples of the rarest label, for a network that stops early
+EARLY = 100  # examples of the rarest label, from which a network may stop early
 
 
 class Ranking(DimensionBest):
