@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from acr_cli.bench.baselines.warm import Numbers, column_means, warm_rows
+from acr_cli.bench.baselines.warm import Numbers, amount, column_means, warm_rows
 from acr_cli.bench.ladders import Flags, Indexes, attempts_allowed
 from acr_cli.bench.player import Baseline, Setting, left
 from acr_cli.bench.replay import Rules, Verifier
@@ -34,7 +34,7 @@ class AutoMix(Baseline):
     name = "automix"
 
     def __init__(self, lam: float | str = 1.0) -> None:
-        self.lam = float(lam)
+        self.lam = amount(lam)
 
     def prepare(self, setting: Setting) -> None:
         super().prepare(setting)

@@ -74,7 +74,7 @@ class EpsilonGreedy(Tabular):
 
     name = "epsilon_greedy"
 
-    def __init__(self, epsilon: float | str = 0.05) -> None:
+    def __init__(self, epsilon: float | str = 0.1) -> None:
         self.epsilon = float(epsilon)
         if not 0 <= self.epsilon <= 1:
             raise ValueError("epsilon is a probability")

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from acr_cli.bench.baselines.warm import column_means, warm_rows
+from acr_cli.bench.baselines.warm import amount, column_means, warm_rows
 from acr_cli.bench.ladders import Flags, attempts_allowed, ladders
 from acr_cli.bench.player import Baseline, Setting, left
 from acr_cli.bench.replay import PASSES, Rules, Verifier
@@ -32,7 +32,7 @@ class FrugalGpt(Baseline):
     name = "frugalgpt"
 
     def __init__(self, budget: float | str | None = None) -> None:
-        self.budget = None if budget is None else float(budget)
+        self.budget = None if budget is None else amount(budget)
 
     def prepare(self, setting: Setting) -> None:
         super().prepare(setting)

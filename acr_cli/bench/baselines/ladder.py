@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from acr_cli.bench.baselines.warm import rows_by, warm_rows
+from acr_cli.bench.baselines.warm import amount, rows_by, warm_rows
 from acr_cli.bench.ladders import Flags, ladders
 from acr_cli.bench.player import Baseline, Setting, left
 from acr_cli.bench.replay import Rules, Verifier
@@ -24,7 +24,7 @@ class Ladder(Baseline):
     name = "ladder"
 
     def __init__(self, lam: float | str = 1.0) -> None:
-        self.lam = float(lam)
+        self.lam = amount(lam)
 
     def prepare(self, setting: Setting) -> None:
         super().prepare(setting)
@@ -39,8 +39,8 @@ class Ladder(Baseline):
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random) -> Choice | None:
         there = left(context, candidates)
-        by_attempts = self.fitted.get(context.dimension, self.overall)
-        order = by_attempts[min(context.attempts + len(context.failed), self.setting.attempts)]
+        single = context.attempts + len(context.failed) == 1
+        order = self.fitted.get(context.dimension, self.overall)[1 if single else self.setting.attempts]
         return next((self.pick(name) for name in order if name in there), None)
 
     def _fit(self, warm: Matrix, passed: Flags) -> dict[int, list[str]]:

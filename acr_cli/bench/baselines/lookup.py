@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from acr_cli.bench.baselines.warm import ranked, rows_by, warm_rows
+from acr_cli.bench.baselines.warm import amount, ranked, rows_by, warm_rows
 from acr_cli.bench.player import Baseline, Setting, left
 from acr_cli.matrix import Matrix
 from acr_cli.records import Candidate, Choice, Context
@@ -48,7 +48,7 @@ class DimensionBestCost(DimensionBest):
 
     def __init__(self, lam: float | str = 3.0) -> None:
         super().__init__()
-        self.lam = float(lam)
+        self.lam = amount(lam)
 
 
 class DimensionLanguageBest(DimensionBest):

@@ -26,6 +26,14 @@ def warm_rows(setting: Setting, policy: str) -> Matrix:
     return setting.warm
 
 
+def amount(value: float | str) -> float:
+    """A parameter of money, or of what money is worth. Pure. Raises: ValueError unless finite and >= 0."""
+    number = float(value)
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{value} is no amount")
+    return number
+
+
 def column_means(values: Numbers) -> Numbers:
     """M means over the rows that are known; 0 for a column without any. Pure."""
     known = ~np.isnan(values)

@@ -51,6 +51,14 @@ def test_it_plays_a_stream_to_its_end(name: str, attempts: int, stream: Matrix, 
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_it_plays_behind_a_verifier_that_errs(name: str, stream: Matrix, warm: Matrix) -> None:
+    rules = Rules(attempts=3, false_accept=0.1, false_reject=0.05, dimension="none")
+    record = replay(open_baseline(name), stream, rules, seed=2, warm=warm)
+
+    assert np.isfinite(record.score).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_gives_the_same_stream(name: str, stream: Matrix, warm: Matrix) -> None:
     assert played(name, stream, warm).tries == played(name, stream, warm).tries
 
@@ -108,9 +116,21 @@ def test_a_peer_that_does_not_run_says_why(name: str) -> None:
         open_baseline(name)
 
 
-@pytest.mark.parametrize("name", ["always", "always:", "ladder:dear", "random:1", "epsilon_greedy:2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "always",
+        "always:",
+        "ladder:dear",
+        "ladder:nan",
+        "automix:-1",
+        "frugalgpt:inf",
+        "random:1",
+        "epsilon_greedy:2",
+    ],
+)
 def test_a_parameter_that_does_not_fit_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="cannot be made with"):
+    with pytest.raises(UsageError, match=f"{name.split(':', maxsplit=1)[0]} cannot be made with"):
         open_baseline(name)
 
 

@@ -1,4 +1,4 @@
-"""The figures that are known of the published matrices, for whoever has them (ACR_MATRICES names the folder)."""
+"""What is known of the published matrices, for whoever has them (ACR_MATRICES names the folder)."""
 
 from __future__ import annotations
 
