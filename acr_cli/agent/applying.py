@@ -85,13 +85,16 @@ def rewritten(source: bytes, content: str, *, path: str = "the file") -> bytes:
     return _written(text, 0, [_body(line) for line in text.lines], _bare(content), path)
 
 
-def apply_edits(tree: Tree, edits: Sequence[Edit], *, inline: bool = False) -> tuple[str, ...]:
-    """Write all edits to the tree, or none; the paths written.
+def apply_edits(
+    tree: Tree, edits: Sequence[Edit], *, check: Callable[[str], None], inline: bool = False
+) -> tuple[str, ...]:
+    """Write all edits to the tree, or none; the paths written. `check` refuses paths by PathRefused.
 
     Raises: BadReply and PathRefused, for the model to read; nothing is written then."""
     results: dict[Path, bytes | None] = {}
     for edit in edits:
         path = tree.path(edit.path)
+        check(edit.path)
         if path.is_dir():
             raise PathRefused(f"{edit.path} is a folder.")
         before = results[path] if path in results else path.read_bytes() if path.is_file() else None

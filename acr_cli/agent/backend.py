@@ -12,6 +12,8 @@ from acr_cli.agent.conversation import Conversation, room_for_files
 from acr_cli.agent.formats import FORMATS
 from acr_cli.agent.planning import read_plan
 from acr_cli.agent.prompts import system, user
+from acr_cli.agent.repomap.drawing import RepoMap
+from acr_cli.agent.sight import Sight
 from acr_cli.agent.toolbox import TestRunner, Toolbox, run_command
 from acr_cli.agent.transcript import Transcript
 from acr_cli.agent.working import Patience, TextWork, ToolWork
@@ -31,7 +33,9 @@ BUILTIN_FORMATS: Mapping[str, str] = MappingProxyType(
 
 
 class Agent:
-    """A `Backend` for every kind of step. `transcripts` is where conversations are kept, None keeps none."""
+    """A `Backend` for every kind of step.
+
+    `transcripts` is where conversations are kept, None keeps none; `repomap` draws large repositories."""
 
     name = "agent"
 
@@ -41,6 +45,7 @@ class Agent:
         gateway: Gateway,
         emit: Emit,
         transcripts: Path | None = None,
+        repomap: RepoMap | None = None,
         test_runner: TestRunner = run_command,
         patience: Patience | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -48,6 +53,7 @@ class Agent:
         self._gateway = gateway
         self._emit = emit
         self._transcripts = transcripts
+        self._repomap = repomap or RepoMap(None)
         self._test_runner = test_runner
         self._patience = patience or Patience()
         self._clock = clock
@@ -66,16 +72,17 @@ class Agent:
         meter = Metered(budget)
         transcript = Transcript(self._transcripts, step, candidate)
         room = room_for_files(candidate)
+        sight = Sight(tree, named=step.files)
         beginning = (
             system(step, edit_format, tools=edit_format is None),
-            user(step, tree, room=room, whole_files=edit_format is not None),
+            user(step, sight, self._repomap, room=room, whole_files=edit_format is not None),
         )
         talk = Conversation(self._gateway, candidate, meter, transcript, beginning)
         summary = void = ""
         calls = 0
         try:
-            with Toolbox(step, tree, sandbox, meter, test_runner=self._test_runner) as toolbox:
-                work = self._work(step, tree, talk, toolbox, edit_format)
+            with Toolbox(step, sight, sandbox, meter, test_runner=self._test_runner) as toolbox:
+                work = self._work(step, talk, toolbox, edit_format)
                 try:
                     summary = work.go()
                 finally:
@@ -98,10 +105,12 @@ class Agent:
         )
 
     def _work(
-        self, step: Step, tree: Tree, talk: Conversation, toolbox: Toolbox, edit_format: EditFormat | None
+        self, step: Step, talk: Conversation, toolbox: Toolbox, edit_format: EditFormat | None
     ) -> ToolWork | TextWork:
         if edit_format is not None:
-            return TextWork(step=step, talk=talk, tree=tree, emit=self._emit, edit_format=edit_format)
+            return TextWork(
+                step=step, talk=talk, sight=toolbox.sight, emit=self._emit, edit_format=edit_format
+            )
         return ToolWork(step=step, talk=talk, toolbox=toolbox, emit=self._emit, patience=self._patience)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acr_cli.agent.sight import contents, files_at_hand, listing, source_files
-from acr_cli.protocols import EditFormat, Message, Tree
+from acr_cli.agent.conventions import conventions
+from acr_cli.agent.repomap.drawing import RepoMap
+from acr_cli.agent.sight import Sight, contents, files_at_hand, overview, source_files
+from acr_cli.protocols import EditFormat, Message
 from acr_cli.records import CaseResult, Lesson, Step, StepKind
 
 _FAILURES = 10  # shown with their details
@@ -58,7 +60,7 @@ def system(step: Step, edit_format: EditFormat | None, *, tools: bool) -> Messag
     return Message(role="system", content="\n\n".join(parts))
 
 
-def user(step: Step, tree: Tree, *, room: int, whole_files: bool) -> Message:
+def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: bool) -> Message:
     """The step: task, failing tests, what was tried before, and the repository.
 
     `room` is how many characters may go to files. With `whole_files` they are shown as they are, and all of a
@@ -69,13 +71,19 @@ def user(step: Step, tree: Tree, *, room: int, whole_files: bool) -> Message:
     if step.test_command:
         parts.append(f"The tests are run with: {step.test_command}")
     parts += [_lesson(lesson) for lesson in step.lessons[-2:]]
-    paths = list(files_at_hand(step, tree))
+    listed = sight.listed()
+    everything = sight.files(listed)
+    at_hand = files_at_hand(step, sight, everything)
+    if asked := conventions(sight, listed, at_hand[:10], room=room // 8):
+        parts.append(f"What the repository asks of those who change it:\n{asked}")
+    paths = list(at_hand)
     if whole_files:
-        paths += [path for path in source_files(tree) if path not in paths]
-    parts.append(f"The files of the repository:\n{listing(tree)}")
-    if shown := contents(tree, paths, room=room, numbers=not whole_files):
+        paths += [path for path in source_files(everything) if path not in at_hand]
+    shown = contents(sight, paths, room=room, numbers=not whole_files)
+    parts.append(overview(sight, step, repomap, listed, at_hand=at_hand, shown=shown, tools=not whole_files))
+    if shown:
         what = "Some of them as they are now" + ("" if whole_files else ", with line numbers")
-        parts.append(f"{what}:\n\n{shown}")
+        parts.append(f"{what}:\n\n" + "\n".join(shown.values()))
     return Message(role="user", content="\n\n".join(parts))
 
 

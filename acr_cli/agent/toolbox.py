@@ -15,12 +15,14 @@ from typing import Any
 
 from acr_cli.agent.applying import apply_edits, numbered
 from acr_cli.agent.prompts import cut
-from acr_cli.agent.sight import is_secret, read_text
+from acr_cli.agent.sight import Sight
+from acr_cli.agent.unseen import HEAD, is_generated_text
 from acr_cli.errors import BadReply, PathRefused
-from acr_cli.protocols import Budget, CommandResult, Edit, Limits, Sandbox, Session, Tool, ToolCall, Tree
+from acr_cli.protocols import Budget, CommandResult, Edit, Limits, Sandbox, Session, Tool, ToolCall
 from acr_cli.records import Step, StepKind
 
 _LINES = 400  # of a file at once
+_OPENED = 40_000  # characters of a file at once
 _HITS = 60  # of a search
 _OUTPUT = 8_000  # characters of a command's output
 _SECONDS = 120.0  # for one command
@@ -78,10 +80,11 @@ class Toolbox:
     Raises from `use`: SandboxUnavailable and its kinds; all else is an answer to the model."""
 
     def __init__(
-        self, step: Step, tree: Tree, sandbox: Sandbox, budget: Budget, *, test_runner: TestRunner
+        self, step: Step, sight: Sight, sandbox: Sandbox, budget: Budget, *, test_runner: TestRunner
     ) -> None:
         self._step = step
-        self.tree = tree
+        self.sight = sight
+        self.tree = sight.tree
         self._sandbox = sandbox
         self._budget = budget
         self._test_runner = test_runner
@@ -136,14 +139,17 @@ class Toolbox:
     def _search(self, pattern: str, glob: str = "") -> Result:
         paths = [
             path
-            for path in self.tree.files()
-            if not is_secret(path) and (not glob or fnmatch(path, glob) or fnmatch(path, f"*/{glob}"))
+            for path in self.sight.files()
+            if (not glob or fnmatch(path, glob) or fnmatch(path, f"*/{glob}"))
+            # A link has the lines of its target, which may not be for the model.
+            and not (self.tree.root / path).is_symlink()
         ]
         # grep's own engine cannot be sent into endless backtracking by a pattern.
         extended = pattern.replace(r"\d", "[0-9]")
         found = self._grep(["-E", "-e", extended], paths)
         if found is None:
             found = self._grep(["-F", "-e", pattern], paths)
+        found = self._without_generated(found or [])
         if not found:
             return Result(text="Nothing matches.")
         more = f"\n... and {len(found) - _HITS} more lines" if len(found) > _HITS else ""
@@ -163,8 +169,18 @@ class Toolbox:
             lines += [line.removeprefix("./") for line in done.stdout.decode("utf-8", "replace").splitlines()]
         return lines
 
+    def _without_generated(self, found: Sequence[str]) -> list[str]:
+        """Lines of files that people write; a hit begins with its path."""
+        generated: dict[str, bool] = {}
+        for line in found:
+            path = line.partition(":")[0]
+            if path not in generated and (self.tree.root / path).is_file():
+                with (self.tree.root / path).open("rb") as file:
+                    generated[path] = is_generated_text(file.read(HEAD))
+        return [line for line in found if not generated.get(line.partition(":")[0], False)]
+
     def _open(self, path: str, start: int = 1, end: int = 0) -> Result:
-        lines = read_text(self.tree, path).splitlines()
+        lines = self.sight.read(path).splitlines()
         first = max(1, start)
         last = min(len(lines), end if end > 0 else len(lines), first + _LINES - 1)
         if not lines:
@@ -172,7 +188,7 @@ class Toolbox:
         if first > len(lines):
             return Result(text=f"{path} has {len(lines)} lines.", ok=False)
         rest = f"\n({path} has {len(lines)} lines.)" if last < len(lines) else ""
-        return Result(text=numbered(lines[first - 1 : last], first) + rest)
+        return Result(text=cut(numbered(lines[first - 1 : last], first), _OPENED) + rest)
 
     # --- editing ------------------------------------------------------------------------------------------
 
@@ -189,7 +205,7 @@ class Toolbox:
         return self._change(Edit(path=path, replace=None), "deleted")
 
     def _change(self, edit: Edit, done: str) -> Result:
-        apply_edits(self.tree, [edit], inline=True)
+        apply_edits(self.tree, [edit], check=self.sight.check, inline=True)
         self.edits += 1
         self._close()
         return Result(text=f"{edit.path} {done}.")

@@ -11,11 +11,11 @@ from acr_cli.agent.applying import apply_edits
 from acr_cli.agent.conversation import Conversation
 from acr_cli.agent.formats import marked_format, read_edits
 from acr_cli.agent.prompts import cut
-from acr_cli.agent.sight import read_text
+from acr_cli.agent.sight import Sight
 from acr_cli.agent.toolbox import Result, Toolbox
 from acr_cli.errors import BadReply, PathRefused
 from acr_cli.events import Emit, ToolCalled
-from acr_cli.protocols import Edit, EditFormat, Reply, ToolCall, Tree
+from acr_cli.protocols import Edit, EditFormat, Reply, ToolCall
 from acr_cli.records import Step, StepKind
 
 _OPEN = re.compile(r"^\s*OPEN:?\s+`?([^\s`]+)`?\s*$", re.MULTILINE)
@@ -77,7 +77,7 @@ class ToolWork:
         if marked is None:
             return ""
         try:
-            paths = apply_edits(self.toolbox.tree, marked.parse(text))
+            paths = apply_edits(self.toolbox.tree, marked.parse(text), check=self.toolbox.sight.check)
         except (BadReply, PathRefused) as error:
             self.emit(ToolCalled(name="edits", argument="", ok=False, result=_line(error.message)))
             return ""
@@ -122,7 +122,7 @@ class TextWork:
 
     step: Step
     talk: Conversation
-    tree: Tree
+    sight: Sight
     emit: Emit
     edit_format: EditFormat
     calls: int = 0
@@ -144,7 +144,7 @@ class TextWork:
                 self.talk.say(self._opened(asked))
                 continue
             try:
-                paths = apply_edits(self.tree, self._edits(reply))
+                paths = apply_edits(self.sight.tree, self._edits(reply), check=self.sight.check)
             except (BadReply, PathRefused) as error:
                 wrong = error.message
                 self.emit(ToolCalled(name="edits", argument="", ok=False, result=_line(wrong)))
@@ -163,7 +163,7 @@ class TextWork:
         parts = []
         for path in dict.fromkeys(paths):
             try:
-                parts.append(f"{path}\n```\n{read_text(self.tree, path).rstrip()}\n```")
+                parts.append(f"{path}\n```\n{self.sight.read(path).rstrip()}\n```")
             except PathRefused as error:
                 parts.append(error.message)
         return cut("\n\n".join(parts), _SHOWN)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -87,7 +88,8 @@ class Job:
         tree = RunTree.copy(self.repository.root, files, self.folder.path)
         start = tree.checkpoint()
         store = memory(self.settings)
-        result = Loop(self.folder.id, self.parts(tree, self.sandbox(), store)).fix(task)
+        parts = self.parts(tree, self.sandbox(), store, copied_from=self.repository.root)
+        result = Loop(self.folder.id, parts).fix(task)
         if result.status is Status.FIXED and not self.settings.dry_run:
             return self._deliver(tree, start, result)
         return result
@@ -99,8 +101,10 @@ class Job:
 
             threading.Thread(target=warm, name="acr-warm", daemon=True).start()
 
-    def parts(self, tree: RunTree, sandbox: Sandbox, store: Store) -> Parts:
-        """All that a loop on this tree is wired from."""
+    def parts(
+        self, tree: RunTree, sandbox: Sandbox, store: Store, *, copied_from: Path | None = None
+    ) -> Parts:
+        """All that a loop on this tree is wired from; `copied_from` is where its files are as well."""
         from acr_cli.agent.budget import RunBudget
         from acr_cli.agent.planning import RepositoryPlanner
         from acr_cli.verifier.explain import explain_failure
@@ -113,7 +117,7 @@ class Job:
             observer=self.observer(tree.root, store),
             policy=policy_of(settings),
             candidates=self.pool,
-            backends=self.backends(),
+            backends=self.backends(copied_from, partial(tree.changed, tree.checkpoint())),
             verifier=self.verifier(sandbox),
             store=store,
             budget=RunBudget(
@@ -147,18 +151,31 @@ class Job:
             emit=self.emit,
         )
 
-    def backends(self) -> dict[str, Backend]:
-        """Who can take a step, by name."""
+    def backends(
+        self, copied_from: Path | None = None, changed: Callable[[], Sequence[str]] = tuple
+    ) -> dict[str, Backend]:
+        """Who can take a step, by name. `changed`: which files of a tree are not as in `copied_from` now."""
         from acr_cli.agent.backend import Agent
+        from acr_cli.agent.repomap.drawing import RepoMap
         from acr_cli.models.gateway import LiteLLM
         from acr_cli.repair.backend import Repair
 
         toolchains = self.toolchains()
         gateway = LiteLLM(emit=self.emit, environ=os.environ)
+        repomap = RepoMap(
+            self.settings.home / "cache" / "maps",
+            source=copied_from,
+            changed=changed,
+        )
         installed = {name: load("backends", name, {})(emit=self.emit) for name in self.settings.backends}
         return {
             **installed,
-            "agent": Agent(gateway=gateway, emit=self.emit, transcripts=self.folder.path / "transcripts"),
+            "agent": Agent(
+                gateway=gateway,
+                emit=self.emit,
+                transcripts=self.folder.path / "transcripts",
+                repomap=repomap,
+            ),
             "repair": Repair(
                 emit=self.emit,
                 time_limit=self.settings.repair_time,

@@ -1,0 +1,242 @@
+"""`python -m tests.benchmarks.agent`: the repo map of a large synthetic repository.
+
+Writes a repository of so many files in six languages, draws its map cold, then again unchanged, then after
+one file has changed, each in a process of its own; prints seconds, files read and peak memory, readers
+included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+from acr_cli.agent.repomap.drawing import RepoMap
+
+FILES = 100_000
+FOLDER = 50  # files in one folder
+
+PYTHON = """import os
+from {near} import {name1}
+
+
+class {own}Service:
+    def __init__(self, store, limit=10):
+        self.store = store
+        self.limit = limit
+
+    def {method}(self, values):
+        total = 0
+        for value in values:
+            if value is None:
+                continue
+            total += {name1}(value, self.limit)
+        return {name2}(total)
+
+    def describe(self):
+        return "%s of %s" % (self.limit, os.fspath(self.store))
+
+
+def {name0}(value, limit):
+    result = []
+    while value > limit:
+        result.append({name3}(value))
+        value //= 2
+    return result
+"""
+TYPESCRIPT = """import {{ {name1}, {name2} }} from "./{near}";
+
+export interface {own}Options {{ limit: number; label?: string }}
+
+export class {own}Service {{
+  constructor(private readonly options: {own}Options) {{}}
+  {method}(values: number[]): number {{
+    return values.map((value) => {name1}(value, this.options.limit)).reduce((a, b) => a + b, 0);
+  }}
+}}
+
+export function {name0}(value: number, limit: number): number {{
+  return value > limit ? {name2}(value) : {name3}(limit);
+}}
+"""
+GO = """package part
+
+type {own}Options struct {{
+	Limit int
+	Label string
+}}
+
+func (o *{own}Options) {method}(values []int) int {{
+	total := 0
+	for _, value := range values {{
+		total += {name1}(value, o.Limit)
+	}}
+	return {name2}(total)
+}}
+
+func {name0}(value int, limit int) int {{
+	if value > limit {{
+		return {name3}(value)
+	}}
+	return limit
+}}
+"""
+JAVA = """package part;
+
+public class {own}Service {{
+    private final int limit;
+
+    public {own}Service(int limit) {{
+        this.limit = limit;
+    }}
+
+    public int {method}(int[] values) {{
+        int total = 0;
+        for (int value : values) {{
+            total += {name1}(value, limit);
+        }}
+        return {name2}(total);
+    }}
+
+    public static int {name0}(int value, int limit) {{
+        return value > limit ? {name3}(value) : limit;
+    }}
+}}
+"""
+RUST = """pub struct {own}Options {{
+    pub limit: usize,
+}}
+
+impl {own}Options {{
+    pub fn {method}(&self, values: &[usize]) -> usize {{
+        values.iter().map(|value| {name1}(*value, self.limit)).sum::<usize>() + {name2}(1)
+    }}
+}}
+
+pub fn {name0}(value: usize, limit: usize) -> usize {{
+    if value > limit {{ {name3}(value) }} else {{ limit }}
+}}
+"""
+C = """#include "part.h"
+
+struct {own}_options {{
+    int limit;
+}};
+
+int {method}(const struct {own}_options *options, const int *values, int count) {{
+    int total = 0;
+    for (int i = 0; i < count; i++) {{
+        total += {name1}(values[i], options->limit);
+    }}
+    return {name2}(total);
+}}
+
+int {name0}(int value, int limit) {{
+    return value > limit ? {name3}(value) : limit;
+}}
+"""
+SHAPES = (
+    ("py", PYTHON),
+    ("py", PYTHON),
+    ("ts", TYPESCRIPT),
+    ("go", GO),
+    ("java", JAVA),
+    ("rs", RUST),
+    ("c", C),
+)
+
+
+def write(root: Path, files: int, rng: Random, repeats: int) -> list[str]:
+    """The paths of a repository of so many files. Each uses names of others, mostly near ones."""
+    paths = []
+    for number in range(files):
+        suffix, shape = SHAPES[number % len(SHAPES)]
+        parts = []
+        for part in range(repeats):
+            near = [max(0, min(files - 1, number + rng.randint(-400, 400))) for _ in range(3)]
+            names = {
+                f"name{n + 1}": f"compute_{each}_{rng.randrange(repeats)}" for n, each in enumerate(near)
+            }
+            parts.append(
+                shape.format(
+                    near=f"module_{near[0]}",
+                    own=f"Part{number}_{part}",
+                    method=f"combine_{number}_{part}",
+                    name0=f"compute_{number}_{part}",
+                    **names,
+                )
+            )
+        path = f"src/pack{number // FOLDER // 40}/unit{number // FOLDER}/module_{number}.{suffix}"
+        paths.append(path)
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("\n".join(parts))
+    return paths
+
+
+def measure(root: Path, cache: Path, listing: Path) -> dict[str, float]:
+    """One map, in this very process."""
+    paths = json.loads(listing.read_text())
+    started = time.perf_counter()
+    drawn = RepoMap(cache, source=root)
+    text = drawn.draw(
+        root,
+        paths,
+        named={paths[len(paths) // 2]: 1.0},
+        words=f"compute_{len(paths) // 3}_0 is wrong",
+        hidden=(),
+        room=6000,
+    )
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    readers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest
+    return {"seconds": seconds, "read": drawn.read, "mb": peak, "reader_mb": readers, "characters": len(text)}
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--files", type=int, default=FILES)
+    options.add_argument("--repeats", type=int, default=2, help="parts of one file")
+    options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.one:
+        print(json.dumps(measure(*map(Path, chosen.one))))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        root, cache, listing = (Path(folder, name) for name in ("tree", "cache", "files.json"))
+        paths = write(root, chosen.files, Random(0), chosen.repeats)
+        size = sum((root / path).stat().st_size for path in paths)
+        listing.write_text(json.dumps(paths))
+        print(f"{len(paths)} files, {size / len(paths):.0f} bytes each, {os.cpu_count()} cores")
+        print(f"{'map':12} {'seconds':>8} {'files read':>11} {'MB':>6} {'MB of a reader':>15}")
+        for what in ("first", "unchanged", "one changed"):
+            if what == "one changed":
+                (root / paths[7]).write_text("def compute_new(value):\n    return value\n")
+                past = time.time() - 10
+                os.utime(root / paths[7], (past, past))
+            else:
+                time.sleep(2.1)
+            command = [
+                sys.executable,
+                "-m",
+                "tests.benchmarks.agent",
+                "--one",
+                *map(str, (root, cache, listing)),
+            ]
+            row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+            print(
+                f"{what:12} {row['seconds']:8.2f} {row['read']:11.0f} {row['mb']:6.0f}"
+                f" {row['reader_mb']:15.0f}"
+            )
+        print(f"cache: {sum(f.stat().st_size for f in cache.iterdir()) / 1e6:.0f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
