@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,6 +21,7 @@ from acr_cli.records import Candidate, Choice, Context
 Encoder = Callable[[Sequence[str]], Any]  # n texts -> n x D numbers, an array or a sparse matrix
 
 FEATURES = 5000  # words of the vocabulary
+WORD = r"\w\w"  # in a text without any, there is nothing to weigh
 NEIGHBOURS = 10
 SIMILAR = 0.5  # least cosine of a neighbour
 EARLY = 100  # examples of the rarest label, from which a network may stop early
@@ -58,19 +60,21 @@ class Knn(Ranking):
 
     def __init__(self, encode: Encoder | None = None) -> None:
         super().__init__()
+        if encode is not None and not callable(encode):
+            raise TypeError("an encoder is a function")
         self.encode = encode
 
     def prepare(self, setting: Setting) -> None:
         super().prepare(setting)
         warm = warm_rows(setting, self.name)
-        self.known = warm.take((warm.texts != "").to_numpy())
+        self.known = warm.take(warm.texts.str.contains(WORD).to_numpy())
         if self.known.tasks:
             encode = self.encode or _words(self.name, self.known.texts.to_list())
             self.vectorise = partial(_unit, encode)
             self.vectors = self.vectorise(self.known.texts.to_list())
 
     def _values(self, context: Context) -> dict[str, float] | None:
-        if not context.text or not self.known.tasks:
+        if not self.known.tasks or not re.search(WORD, context.text):
             return None
         product: Any = self.vectors @ self.vectorise([context.text]).T
         cosine = (product if isinstance(product, np.ndarray) else product.toarray()).ravel()

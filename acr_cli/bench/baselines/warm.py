@@ -13,7 +13,6 @@ from acr_cli.matrix import Matrix
 
 Numbers = NDArray[np.float64]
 Indexes = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 def warm_rows(setting: Setting, policy: str) -> Matrix:
