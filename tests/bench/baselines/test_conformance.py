@@ -126,6 +126,7 @@ def test_a_peer_that_does_not_run_says_why(name: str) -> None:
         "automix:-1",
         "frugalgpt:inf",
         "random:1",
+        "knn:5",
         "epsilon_greedy:2",
     ],
 )

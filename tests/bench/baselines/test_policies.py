@@ -230,10 +230,11 @@ def test_text_is_read(name: str, make: Make) -> None:
 
 
 @pytest.mark.parametrize("name", ["knn", "tfidf_logreg", "tfidf_mlp"])
-def test_without_any_text_the_dimension_is_still_known(name: str, make: Make) -> None:
+@pytest.mark.parametrize("text", ["", "{ } ;"])
+def test_without_any_words_the_dimension_is_still_known(name: str, text: str, make: Make) -> None:
     def bare(seed: int) -> Matrix:
         matrix = make(TWO, EVEN, seed=seed)
-        return replace(matrix, texts=pl.Series([""] * matrix.tasks))
+        return replace(matrix, texts=pl.Series([text] * matrix.tasks))
 
     counts = firsts(play(name, stream := bare(0), bare(1)), stream)
     assert counts == {"algorithm": Counter({0: 60}), "bug_fixing": Counter({1: 60})}
