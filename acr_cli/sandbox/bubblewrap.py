@@ -21,13 +21,13 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from acr_cli.errors import SandboxBroken, SandboxUnavailable
+from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
-from acr_cli.sandbox import install
+from acr_cli.sandbox import dependencies, install, programs
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import Interpreter, base_interpreter, cached_environment, users_environment
 from acr_cli.sandbox.process import watch
@@ -133,11 +133,8 @@ class Bubblewrap:
         self.place = _Place(variables=dict(recipe.environment), reserving=recipe.language in _RESERVING)
         if recipe.language == "python":
             self._prepare_python(recipe, tree)
-        elif recipe.setup:
-            raise SandboxUnavailable(
-                f"Dependencies of {recipe.language} can be installed in an image only.",
-                hint="Use --sandbox docker, or install them on this machine and leave --setup out.",
-            )
+        else:
+            self._prepare_other(recipe, tree)
 
     def _prepare_python(self, recipe: Recipe, tree: Path) -> None:
         found = users_environment(self._environ, self._repository)
@@ -160,7 +157,36 @@ class Bubblewrap:
             label=str(found.program),
         )
 
+    def _prepare_other(self, recipe: Recipe, tree: Path) -> None:
+        found = programs.find(recipe.language, self._environ, self._repository, tree)
+        shown = f"{found.path[0]}, then the system's programs" if found.path else "the system's programs"
+        bare = replace(self.place, visible=found.visible, path=found.path, label=shown)
+        self.place = bare
+        if not recipe.setup:
+            return
+        own = dependencies.users(self._repository, recipe.installed)
+        if own:
+            folder = str(own[0].parent)
+            variables = {**bare.variables, dependencies.VARIABLE: folder}
+            self.place = replace(bare, visible=(*bare.visible, *own), variables=variables)
+            return
+        key = install.key(recipe, tree, self.name, *found.path)
+
+        def build(folder: Path) -> None:
+            self.place = replace(bare, variables={dependencies.VARIABLE: str(folder)}, reserving=True)
+            self._run_setup(recipe, tree, folder, script=install.script(recipe, venv=str(folder)))
+
+        made = cached_environment(self._home, recipe.repository, key, build)
+        variables = {**bare.variables, dependencies.VARIABLE: str(made)}
+        self.place = replace(bare, visible=(*bare.visible, made), variables=variables)
+
     def _install(self, recipe: Recipe, tree: Path, base: Interpreter, venv: Path) -> None:
+        self.place = _Place(visible=base.prefixes, variables={"PIP_NO_CACHE_DIR": "1"})
+        script = install.script(recipe, venv=str(venv), python=str(base.program))
+        self._run_setup(recipe, tree, venv, script=script)
+
+    def _run_setup(self, recipe: Recipe, tree: Path, folder: Path, *, script: str) -> None:
+        """Run the setup in `self.place`, with the user's settings; it may write `folder` and nothing else."""
         if recipe.setup:
             text = "Installing the repository's dependencies, with network, into a cached environment."
             self._emit(Notice(level="info", text=text))
@@ -170,13 +196,11 @@ class Bubblewrap:
             variables["PIP_FIND_LINKS"] = " ".join([*links, *map(str, folders)])
         names, file = install.certificates(self._environ)
         variables.update(dict.fromkeys(names, str(file)))
-        venv.mkdir()
-        self.place = _Place(
-            visible=(*base.prefixes, *folders, *([file] if file else [])), variables={"PIP_NO_CACHE_DIR": "1"}
-        )
-        with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as folder:
-            session = BubblewrapSession(self, folder, network=bool(recipe.setup), writable=(venv,))
-            script = install.script(recipe, venv=str(venv), python=str(base.program))
+        folder.mkdir()
+        visible = (*self.place.visible, *folders, *([file] if file else []))
+        self.place = replace(self.place, visible=visible)
+        with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as copy:
+            session = BubblewrapSession(self, copy, network=bool(recipe.setup), writable=(folder,))
             install.check(session.run(script, environment=variables, limits=install.limits(self.limits)))
 
     @contextlib.contextmanager

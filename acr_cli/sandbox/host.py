@@ -18,10 +18,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from acr_cli.errors import SandboxBroken, SandboxUnavailable
+from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
-from acr_cli.sandbox import install, owner
+from acr_cli.sandbox import dependencies, install, owner
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import base_interpreter, cached_environment, users_environment
 from acr_cli.sandbox.process import descendants, in_session, watch
@@ -70,28 +70,41 @@ class Host:
             path = f"{venv / 'bin'}{os.pathsep}{self._base()['PATH']}"
             self.variables = {**self._base(), "VIRTUAL_ENV": str(venv), "PATH": path, **recipe.environment}
         elif recipe.setup:
-            raise SandboxUnavailable(
-                f"Dependencies of {recipe.language} can be installed in an image only.",
-                hint="Use --sandbox docker, or install them on this machine and leave --setup out.",
-            )
+            own = dependencies.users(self._repository, recipe.installed)
+            folder = own[0].parent if own else self._cached_folder(recipe, tree)
+            self.variables = {**self.variables, dependencies.VARIABLE: str(folder)}
 
     def _cached(self, recipe: Recipe, tree: Path) -> Path:
         base = base_interpreter(self._environ, self._repository)
         key = install.key(recipe, tree, self.name, base.version, str(base.program))
 
         def build(venv: Path) -> None:
-            if recipe.setup:
-                text = "Installing the repository's dependencies on this machine, into a cached environment."
-                self._emit(Notice(level="info", text=text))
-            script = install.script(recipe, venv=str(venv), python=str(base.program))
-            names = (*install.settings(self._environ), *install.certificates(self._environ)[0])
-            wanted = (*names, "PIP_FIND_LINKS")
-            variables = {name: self._environ[name] for name in wanted if name in self._environ}
-            with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as folder:
-                limits = install.limits(self.limits)
-                install.check(HostSession(self, folder).run(script, environment=variables, limits=limits))
+            self._run_setup(recipe, tree, install.script(recipe, venv=str(venv), python=str(base.program)))
 
         return cached_environment(self._home, recipe.repository, key, build)
+
+    def _cached_folder(self, recipe: Recipe, tree: Path) -> Path:
+        def build(folder: Path) -> None:
+            folder.mkdir()
+            script = install.script(recipe, venv=str(folder))
+            self._run_setup(recipe, tree, script, {dependencies.VARIABLE: str(folder)})
+
+        key = install.key(recipe, tree, self.name)
+        return cached_environment(self._home, recipe.repository, key, build)
+
+    def _run_setup(
+        self, recipe: Recipe, tree: Path, script: str, more: Mapping[str, str] | None = None
+    ) -> None:
+        if recipe.setup:
+            text = "Installing the repository's dependencies on this machine, into a cached environment."
+            self._emit(Notice(level="info", text=text))
+        names = (*install.settings(self._environ), *install.certificates(self._environ)[0])
+        wanted = (*names, "PIP_FIND_LINKS")
+        variables = {name: self._environ[name] for name in wanted if name in self._environ}
+        with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as folder:
+            session = HostSession(self, folder)
+            limits = install.limits(self.limits)
+            install.check(session.run(script, environment={**variables, **(more or {})}, limits=limits))
 
     @contextlib.contextmanager
     def open(self, tree: Path) -> Iterator[HostSession]:

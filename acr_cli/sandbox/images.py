@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from acr_cli.errors import SandboxUnavailable
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import Limits, Recipe
-from acr_cli.sandbox import install
+from acr_cli.sandbox import dependencies, install
 from acr_cli.sandbox.containers import (
     HOME_LABEL,
     OWNER_LABEL,
@@ -169,6 +169,7 @@ class Images:
             **install.settings(self._environ),
             **dict.fromkeys(names, f"{ROOT}/setup/certificates.pem"),
             "HOME": f"{ROOT}/setup/home",
+            dependencies.VARIABLE: dependencies.IN_IMAGE,
             "PIP_NO_CACHE_DIR": "1",
             "PIP_ROOT_USER_ACTION": "ignore",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -196,7 +197,7 @@ class Images:
         if recipe.language == "python":
             variables += [f"PATH={VENV}/bin:{path}", f"VIRTUAL_ENV={VENV}"]
         else:
-            variables += [f"PATH={path}"]
+            variables += [f"PATH={path}", f"{dependencies.VARIABLE}={dependencies.IN_IMAGE}"]
         labels = {
             CACHE_LABEL: key,
             REPOSITORY_LABEL: recipe.repository,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from acr_cli.errors import SandboxUnavailable
 from acr_cli.protocols import CommandResult, Limits, Recipe
+from acr_cli.sandbox import dependencies
 from acr_cli.sandbox.files import entries
 
 _FORMAT = 2  # part of every key: raise it when the script below changes its result
@@ -60,10 +61,12 @@ def wheel_folders(environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
 
 
 def certificates(environ: Mapping[str, str]) -> tuple[tuple[str, ...], Path | None]:
-    """The variables that name the user's certificates, and the file that the first of them names."""
+    """The variables that name the user's certificates, node's always among them, and the first one's file."""
     named = [(name, Path(environ[name])) for name in _CERTIFICATES if environ.get(name)]
     named = [(name, path) for name, path in named if path.is_file()]
-    return tuple(name for name, _ in named), named[0][1] if named else None
+    if not named:
+        return (), None
+    return tuple(dict.fromkeys((*(name for name, _ in named), "NODE_EXTRA_CA_CERTS"))), named[0][1]
 
 
 def key(recipe: Recipe, tree: Path, *more: str) -> str:
@@ -103,6 +106,8 @@ def script(recipe: Recipe, *, venv: str, python: str = "", compile_all: bool = F
             *_make_venv(with_pip=bool(recipe.setup)),
             'export VIRTUAL_ENV="$venv" PATH="$venv/bin:$PATH"',
         ]
+    else:
+        lines.append(f'mkdir -p "${dependencies.VARIABLE}"')
     for command in recipe.setup:
         lines += [f"printf '+ %s\\n' {shlex.quote(command)}", f"sh -ec {shlex.quote(command)}"]
     if recipe.language == "python" and compile_all:

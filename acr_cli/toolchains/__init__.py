@@ -4,6 +4,9 @@ from __future__ import annotations
 
 BUILTIN = {
     "python": "acr_cli.toolchains.python:Python",
+    "typescript": "acr_cli.toolchains.javascript:TypeScript",
+    "javascript": "acr_cli.toolchains.javascript:JavaScript",
+    "go": "acr_cli.toolchains.go:Go",
     "command": "acr_cli.toolchains.command:Command",
 }
 """Toolchains in the order in which a tree is shown to them; `command` knows every tree, so it is last."""

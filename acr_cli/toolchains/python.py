@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import SuiteReport
-from acr_cli.toolchains import python_command, python_detect, python_install, python_report
+from acr_cli.toolchains import grammar, python_command, python_detect, python_install, python_report
 from acr_cli.toolchains.python_tables import TABLES, matches
 
 
@@ -64,23 +63,4 @@ class Python:
 
     def syntax_error(self, path: str, source: bytes) -> str | None:
         """The first place that tree-sitter's grammar cannot take, as "line N: ..."."""
-        import tree_sitter_python
-        from tree_sitter import Language, Parser
-
-        root = Parser(Language(tree_sitter_python.language())).parse(source).root_node
-        if not root.has_error:
-            return None
-        pending, first = [root], None
-        while pending:
-            node = pending.pop()
-            if (node.is_error or node.is_missing) and (first is None or node.start_byte < first.start_byte):
-                first = node
-            pending.extend(child for child in node.children if child.has_error or child.is_missing)
-        if first is None:
-            return "line 1: cannot be parsed"
-        line = first.start_point[0] + 1
-        if first.is_missing:
-            return f"line {line}: {first.type!r} is missing"
-        text = source[first.start_byte : first.end_byte].decode("utf-8", "replace")
-        shown = re.sub(r"\s+", " ", text).strip()[:60]
-        return f"line {line}: cannot parse {shown!r}" if shown else f"line {line}: cannot be parsed"
+        return grammar.syntax_error("tree_sitter_python", source)

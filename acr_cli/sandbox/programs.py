@@ -1,0 +1,119 @@
+"""A language's programs on this machine that lie where a walled sandbox would not look.
+
+Programs below /usr are seen anyway. A version that the user put elsewhere (nvm, rustup, an archive of Go or
+of a JDK) is looked for on the user's PATH, and its own folder, and nothing beside it, is shown read-only.
+Nothing is run to find it. A program of the repository's own is never taken, and neither are the small scripts
+that version managers put on PATH (`shims`): they need their manager and its settings.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    "javascript": ("node",),
+    "typescript": ("node",),
+    "go": ("go",),
+    "rust": ("cargo",),
+    "java": ("java", "mvn", "gradle"),
+    "c": ("cmake", "meson", "ninja"),
+    "cpp": ("cmake", "meson", "ninja"),
+    "ruby": ("ruby",),
+    "php": ("php", "phpunit"),
+}
+"""What is looked for, by language."""
+
+_SEEN = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/nix/store"), Path("/gnu/store"))
+_USUAL = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
+_ALSO = {"go": ("/usr/local/go/bin",)}  # where an archive is unpacked by its own instructions
+_CHANNEL = re.compile(r"[\w.-]+\Z")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """Folders that must be visible, and what goes on PATH before the system's own folders."""
+
+    visible: tuple[Path, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+def find(language: str, environ: Mapping[str, str], repository: Path | None, tree: Path) -> Found:
+    """The programs of a language as the user's shell would find them; nothing where the system's will do."""
+    visible: dict[Path, None] = {}
+    path: dict[str, None] = {}
+    for name in PROGRAMS.get(language, ()):
+        program = _on_path(name, environ, repository, _ALSO.get(language, ()))
+        if program is None or str(program.parent) in _USUAL:
+            continue
+        real = program.resolve()
+        if real.name == "rustup":
+            folder = _rust(environ, tree)
+            if folder is None:
+                continue
+            visible[folder], path[str(folder / "bin")] = None, None
+            continue
+        shown = _home_of(real, environ)
+        if not any(shown.is_relative_to(seen) for seen in _SEEN):
+            visible[shown] = None
+        path[str(real.parent)] = None
+    return Found(visible=tuple(visible), path=tuple(path))
+
+
+def _on_path(
+    name: str, environ: Mapping[str, str], repository: Path | None, also: tuple[str, ...]
+) -> Path | None:
+    for folder in (*environ.get("PATH", os.defpath).split(os.pathsep), *also):
+        program = Path(folder) / name
+        if not program.is_absolute() or "shims" in program.parts or not os.access(program, os.X_OK):
+            continue
+        inside = repository is not None and program.is_relative_to(repository.absolute())
+        if program.is_file() and not inside:
+            return program
+    return None
+
+
+def _home_of(program: Path, environ: Mapping[str, str]) -> Path:
+    """The folder of `bin/PROGRAM` where it is the program's own; else the program alone."""
+    folder = program.parent.parent
+    home = Path(environ.get("HOME", "/root"))
+    shared = home.is_relative_to(folder) or folder in (home / ".local", Path("/"), Path("/opt"))
+    return program if shared or program.parent.name != "bin" else folder
+
+
+def _rust(environ: Mapping[str, str], tree: Path) -> Path | None:
+    """The folder of the toolchain that rustup would take: the tree's own choice, else the default."""
+    home = Path(environ.get("RUSTUP_HOME") or Path(environ.get("HOME", "/root"), ".rustup"))
+    for wanted in _channels(home, tree):
+        if not _CHANNEL.match(wanted):
+            continue
+        installed = sorted(home.glob(f"toolchains/{wanted}*"))
+        exact = [folder for folder in installed if folder.name == wanted]
+        for folder in (*exact, *installed):
+            if (folder / "bin" / "cargo").is_file():
+                return folder.resolve()
+    return None
+
+
+def _channels(home: Path, tree: Path) -> Iterator[str]:
+    named = _toml(tree / "rust-toolchain.toml") or _toml(tree / "rust-toolchain")
+    chosen = named.get("toolchain")
+    if isinstance(chosen, dict) and isinstance(chosen.get("channel"), str):
+        yield chosen["channel"]
+    elif (tree / "rust-toolchain").is_file():
+        yield (tree / "rust-toolchain").read_text(errors="replace").strip()
+    default = _toml(home / "settings.toml").get("default_toolchain")
+    yield default if isinstance(default, str) else "stable"
+    yield "stable"
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return {}

@@ -1,0 +1,268 @@
+"""The tests of one or more projects as one script for `sh`, and what it left as one report.
+
+A run of a project writes what it has to say into a folder of its own (`$ACR_REPORT`). At the end the folders
+are packed into one tar, which is all that leaves the sandbox. Nothing in it is trusted: members are read by
+name and size, and no file is unpacked.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from acr_cli.protocols import CommandResult, TestPlan
+from acr_cli.records import CaseResult, SuiteReport
+from acr_cli.toolchains import junit
+from acr_cli.toolchains.tables import injected, table
+
+BY_EXIT_CODE = "command"
+"""The runner of a command that leaves no report: its exit code decides."""
+
+_MAX_MEMBERS = 20_000
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_SHELL = re.compile(r"[|&;<>()$`\n*?~#{}]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """How the tests of one project are run."""
+
+    folder: str  # of the project; "" is the root
+    runner: str  # who reads the report
+    lines: tuple[str, ...]  # for sh, in `folder`; the exit code of the last one counts
+    command: str  # as a person would type it
+    reason: str
+    build: tuple[str, ...] = ()  # for sh, before `lines`; a failure is a test that fails, named `build_name`
+    build_name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Left:
+    """What a run has left behind."""
+
+    run: str  # its number
+    folder: str
+    runner: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    code: int | None = None  # None: it did not come to an end
+    output: str = ""  # what all runs together printed
+
+    def text(self, name: str) -> str:
+        return plain(self.files.get(name, b"").decode("utf-8", "replace"))
+
+    def path(self, name: str) -> str:
+        """A path below the project as one below the root of the repository."""
+        return f"{self.folder}/{name}" if self.folder and not name.startswith("/") else name
+
+
+Reader = Callable[[Left], tuple[Sequence[CaseResult], str]]
+"""The cases of a run, and why it could not start ("" if it did)."""
+
+
+def plan(
+    runs: Sequence[Run],
+    scratch: str,
+    *,
+    environment: Mapping[str, str],
+    prelude: Sequence[str] = (),
+    files: Sequence[str] = (),
+    shown: str = "",
+    reason: str = "",
+) -> TestPlan:
+    """The script of some runs. `prelude` goes before them, at the root; `files` are ours, by name."""
+    lines = ["ACR_SCRATCH=$1; export ACR_SCRATCH", *prelude, "acr_code=0"]
+    for number, run in enumerate(runs):
+        folder = f"$ACR_SCRATCH/reports/{number}"
+        lines += [f"mkdir -p {folder}", "(", f"ACR_REPORT={folder}", "export ACR_REPORT"]
+        lines += [f"cd {shlex.quote(run.folder)} || exit 126"] if run.folder else []
+        if run.build:
+            lines += ["(", "set -e", *run.build, ") > $ACR_REPORT/build.txt 2>&1", "acr_built=$?"]
+            lines += ["cat $ACR_REPORT/build.txt", "echo $acr_built > $ACR_REPORT/built"]
+            lines += ["[ $acr_built -eq 0 ] || exit $acr_built"]
+        lines += [*run.lines, ")", f"acr_one=$?; echo $acr_one > {folder}/exit"]
+        lines += ["[ $acr_one -eq 0 ] || acr_code=$acr_one"]
+    lines += ["tar -C $ACR_SCRATCH/reports -cf $ACR_SCRATCH/report.tar .", "exit $acr_code", ""]
+    index = [
+        {"folder": r.folder, "runner": r.runner, "build": r.build_name, "command": r.command} for r in runs
+    ]
+    named = list(
+        dict.fromkeys(f"{run.command} (in {run.folder})" if run.folder else run.command for run in runs)
+    )
+    return TestPlan(
+        command=shown or "; ".join(named),
+        argv=("sh", f"{scratch}/acr/run", scratch),
+        reason=reason or "; ".join(dict.fromkeys(run.reason for run in runs)),
+        report=f"{scratch}/report.tar",
+        environment={**table("shared")["environment"], **environment},
+        files={
+            f"{scratch}/acr/run": "\n".join(lines).encode(),
+            f"{scratch}/acr/runs.json": json.dumps(index).encode(),
+            **{f"{scratch}/acr/{name}": injected(name) for name in files},
+        },
+    )
+
+
+def read(
+    made: TestPlan, report: bytes | None, result: CommandResult, readers: Mapping[str, Reader]
+) -> SuiteReport:
+    """The report of `plan` as records. Never raises on a hostile report."""
+    index = json.loads(next(data for path, data in made.files.items() if path.endswith("/acr/runs.json")))
+    members, unreadable = _unpack(report)
+    cases: list[CaseResult] = []
+    faults: list[str] = []
+    for number, entry in enumerate(index):
+        start = f"{number}/"
+        files = {name.removeprefix(start): data for name, data in members.items() if name.startswith(start)}
+        left = Left(
+            run=str(number),
+            folder=entry["folder"],
+            runner=entry["runner"],
+            files=files,
+            code=_number(files.get("exit")),
+            output=plain(result.output),
+        )
+        found, fault = _one(left, entry, result, readers)
+        cases += found
+        faults += [fault] if fault else []
+    # A project that cannot be tested does not hide the others, where there are others.
+    fault = _stopped(result) or ("" if cases and len(index) > 1 else next(iter(faults), ""))
+    if not fault and report is None:
+        fault = f"the test run left no report: {last_line(result.output) or f'exit code {result.exit_code}'}"
+    return SuiteReport(
+        cases=junit.worst_of_each(cases),
+        exit_code=result.exit_code,
+        timed_out=result.timed_out,
+        output=plain(result.output),
+        seconds=result.seconds,
+        fault=fault or unreadable,
+    )
+
+
+def _one(
+    left: Left, entry: Mapping[str, str], result: CommandResult, readers: Mapping[str, Reader]
+) -> tuple[list[CaseResult], str]:
+    cases: list[CaseResult] = []
+    built = _number(left.files.get("built"))
+    if built is not None:
+        log = left.text("build.txt")
+        cases.append(build_case(left.path(entry["build"]), log, failed=built != 0))
+        if built in (126, 127):
+            return [], f"the build cannot be run: {last_line(log)}"
+        if built:
+            return cases, ""
+    if left.runner == BY_EXIT_CODE:
+        return [*cases, *_by_exit_code(left, entry["command"], result)], _unrunnable(left)
+    found, fault = readers[left.runner](left)
+    fault = _unrunnable(left) if not found and _unrunnable(left) else fault
+    if not found and not fault and left.code is not None:
+        said = last_line(left.output)
+        fault = f"{left.runner} found no tests" + (f": {said}" if left.code and said else "")
+    return [*cases, *found], fault
+
+
+def _by_exit_code(left: Left, command: str, result: CommandResult) -> list[CaseResult]:
+    if left.code is None or left.code in (126, 127):
+        return []
+    passed = left.code == 0
+    return [
+        CaseResult(
+            id=left.path(command) if left.folder else command,
+            outcome="passed" if passed else "failed",
+            message="" if passed else last_line(left.output) or f"exit code {left.code}",
+            detail="" if passed else junit.cut(left.output, junit.DETAIL_CHARS),
+            seconds=result.seconds,
+        )
+    ]
+
+
+def build_case(name: str, log: str, *, failed: bool) -> CaseResult:
+    """The build as a test: its first line that speaks of an error is the message. Pure."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    wrong = next(
+        (line for line in lines if re.search(r"\berror\b|undefined|cannot find", line, re.IGNORECASE)), ""
+    )
+    return CaseResult(
+        id=name,
+        outcome="error" if failed else "passed",
+        message=(wrong or (lines[-1] if lines else ""))[: junit.MESSAGE_CHARS] if failed else "",
+        exception="BuildFailed" if failed else "",
+        detail=junit.cut(log, junit.DETAIL_CHARS) if failed else "",
+    )
+
+
+def _unrunnable(left: Left) -> str:
+    if left.code not in (126, 127):
+        return ""
+    return f"the test command cannot be run: {last_line(left.output) or f'exit code {left.code}'}"
+
+
+def _stopped(result: CommandResult) -> str:
+    if result.out_of_memory:
+        return "the tests ran out of memory"
+    return f"the tests did not end within {result.seconds:.0f} s" if result.timed_out else ""
+
+
+def _unpack(report: bytes | None) -> tuple[dict[str, bytes], str]:
+    members: dict[str, bytes] = {}
+    if report is None:
+        return members, ""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(report), mode="r:") as archive:
+            for member in archive:
+                if len(members) >= _MAX_MEMBERS:
+                    return members, f"the report of the tests holds more than {_MAX_MEMBERS} files"
+                content = archive.extractfile(member) if member.isreg() else None
+                if content is not None:
+                    members[member.name.removeprefix("./")] = content.read()
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        return members, f"the report of the tests cannot be read: {error}"
+    return members, ""
+
+
+def _number(data: bytes | None) -> int | None:
+    text = (data or b"").decode("ascii", "replace").strip()
+    return int(text) if re.fullmatch(r"\d{1,3}", text) else None
+
+
+def plain(text: str) -> str:
+    """A text without colours and carriage returns. Pure."""
+    return _ANSI.sub("", text).replace("\r\n", "\n")
+
+
+def last_line(text: str) -> str:
+    lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
+    return lines[-1][: junit.MESSAGE_CHARS] if lines else ""
+
+
+def words_of(command: str) -> tuple[dict[str, str], list[str]]:
+    """Leading assignments and the words of a command; no words when only a shell can tell what it means."""
+    if _SHELL.search(re.sub(r"'[^']*'", "", command)):
+        return {}, []
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return {}, []
+    assigned: dict[str, str] = {}
+    while words and _ASSIGNMENT.match(words[0]):
+        name, _, value = words.pop(0).partition("=")
+        assigned[name] = value
+    return assigned, words
+
+
+def junit_cases(
+    left: Left, names: Sequence[str], make: Callable[[junit.RawCase], CaseResult]
+) -> tuple[list[CaseResult], str]:
+    """The cases of the JUnit files of a run, and what is wrong with the first that cannot be read."""
+    cases: list[CaseResult] = []
+    for name in names:
+        try:
+            cases += map(make, junit.parse(left.files[name]))
+        except junit.UnreadableReport as error:
+            return cases, f"the report of the tests cannot be read: {error}"
+    return cases, ""

@@ -1,0 +1,169 @@
+"""One small repository a way of testing: a defect, a right patch, one that breaks, one that hangs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Files = Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Small:
+    """A repository whose tests `target` fail and `keeps` pass. The patches replace the file `source`."""
+
+    name: str
+    toolchain: str  # as it is named among the built-in ones
+    needs: tuple[str, ...]  # programs
+    files: Files
+    source: str
+    right: str
+    breaks: str  # mends the target, and `keeps` fails
+    hangs: str
+    target: str
+    keeps: str
+    runner: str  # what the command that is shown begins with
+    cheat: Files = field(default_factory=dict)  # edits to tests and their configuration, all of them undone
+    seconds: float = 60.0  # within which all but the hanging patch end
+    hang_seconds: float = 3.0
+    setup: bool = False  # whether anything has to be installed
+
+
+JS_RIGHT = "function add(a, b) {\n  return a + b;\n}\nfunction one() {\n  return 1;\n}\n"
+JS_DEFECT = JS_RIGHT.replace("a + b", "a - b")
+JS_BREAKS = JS_RIGHT.replace("return 1", "return 2")
+JS_HANGS = JS_RIGHT.replace("return a + b", "for (;;) {}")
+COMMONJS = "module.exports = { add, one };\n"
+ESM = "export { add, one };\n"
+
+JEST_TEST = """\
+const { add, one } = require('../src/sum');
+
+describe('sum', () => {
+  test('adds', () => {
+    expect(add(1, 2)).toBe(3);
+  });
+  test('keeps one', () => {
+    expect(one()).toBe(1);
+  });
+});
+"""
+VITEST_TEST = JEST_TEST.replace(
+    "const { add, one } = require('../src/sum');",
+    "import { describe, expect, test } from 'vitest';\nimport { add, one } from '../src/sum';",
+)
+MOCHA_TEST = """\
+const assert = require('assert');
+const { add, one } = require('../src/sum');
+
+describe('sum', function () {
+  it('adds', function () {
+    assert.strictEqual(add(1, 2), 3);
+  });
+  it('keeps one', function () {
+    assert.strictEqual(one(), 1);
+  });
+});
+"""
+NODE_TEST = """\
+import assert from 'node:assert';
+import { describe, it } from 'node:test';
+import { add, one } from '../src/sum.mjs';
+
+describe('sum', () => {
+  it('adds', () => {
+    assert.strictEqual(add(1, 2), 3);
+  });
+  it('keeps one', () => {
+    assert.strictEqual(one(), 1);
+  });
+});
+"""
+TS_TYPES = ("add(a, b)", "add(a: number, b: number): number"), ("one()", "one(): number")
+
+
+def typed(text: str) -> str:
+    for plain, with_types in TS_TYPES:
+        text = text.replace(f"function {plain}", f"function {with_types}")
+    return text
+
+
+def _javascript(
+    name: str, *, source: str, end: str, test: str, test_file: str, package: str, **more: object
+) -> Small:
+    make = typed if source.endswith(".ts") else str
+    return Small(
+        name=name,
+        files={"package.json": package, source: make(JS_DEFECT) + end, test_file: test},
+        source=source,
+        right=make(JS_RIGHT) + end,
+        breaks=make(JS_BREAKS) + end,
+        hangs=make(JS_HANGS) + end,
+        target=f"{test_file} > sum > adds",
+        keeps=f"{test_file} > sum > keeps one",
+        cheat={test_file: test.replace("toBe(3)", "toBe(-1)").replace("2), 3)", "2), -1)")},
+        **{"toolchain": "javascript", "needs": ("node",), "runner": "npm test", **more},  # type: ignore[arg-type]
+    )
+
+
+JAVASCRIPT = [
+    _javascript(
+        "node", source="src/sum.mjs", end=ESM, test=NODE_TEST, test_file="test/sum.test.mjs",
+        package='{"scripts": {"test": "node --test"}}',
+    ),
+    _javascript(
+        "mocha", source="src/sum.js", end=COMMONJS, test=MOCHA_TEST, test_file="test/sum.js",
+        package='{"scripts": {"test": "nyc mocha --watch"}, "devDependencies": {"mocha": "^10"}}', setup=True,
+    ),
+    _javascript(
+        "jest", source="src/sum.js", end=COMMONJS, test=JEST_TEST, test_file="test/sum.test.js",
+        package='{"scripts": {"lint": "false", "test": "npm run lint && jest --coverage --watchAll"},'
+        ' "jest": {"transform": {}}, "devDependencies": {"jest": "^29"}}',
+        setup=True,
+    ),
+    _javascript(
+        "vitest", source="src/sum.ts", end=ESM, test=VITEST_TEST, test_file="test/sum.test.ts",
+        package='{"type": "module", "scripts": {"test": "vitest"},'
+        ' "devDependencies": {"vitest": "^3", "vite": "^6"}}',
+        toolchain="typescript", setup=True,
+    ),
+]  # fmt: skip
+
+GO_RIGHT = "package sum\n\nfunc Add(a, b int) int { return a + b }\n\nfunc One() int { return 1 }\n"
+GO_TEST = """\
+package sum
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+\tif got := Add(1, 2); got != 3 {
+\t\tt.Errorf("Add(1, 2) = %d, want 3", got)
+\t}
+}
+
+func TestOne(t *testing.T) {
+\tif One() != 1 {
+\t\tt.Fatal("not one")
+\t}
+}
+"""
+GO = Small(
+    name="go",
+    toolchain="go",
+    needs=("go",),
+    files={
+        "go.mod": "module example.com/small\n\ngo 1.19\n",
+        "sum/sum.go": GO_RIGHT.replace("a + b", "a - b"),
+        "sum/sum_test.go": GO_TEST,
+    },
+    source="sum/sum.go",
+    right=GO_RIGHT,
+    breaks=GO_RIGHT.replace("return 1", "return 2"),
+    hangs=GO_RIGHT.replace("return a + b", "select {}"),
+    target="example.com/small/sum.TestAdd",
+    keeps="example.com/small/sum.TestOne",
+    runner="go test ./...",
+    cheat={"sum/sum_test.go": GO_TEST.replace("!= 3", "!= -1"), "go.mod": "module example.com/other\n"},
+)
+
+EVERY = [*JAVASCRIPT, GO]

@@ -1,0 +1,109 @@
+"""The small repositories, verified for real: every verdict must be right."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acr_cli.errors import BaselineCannotStart
+from acr_cli.parts import load
+from acr_cli.protocols import Limits
+from acr_cli.records import Failed, Passed
+from acr_cli.sandbox.choose import open_sandbox
+from acr_cli.toolchains import BUILTIN
+from acr_cli.verifier.verifier import Verifier
+from acr_cli.worktree.tree import RunTree
+from tests.toolchains.small_repositories import EVERY, Small
+from tests.verifier.conftest import Bench
+
+# What the tests of JavaScript need, installed once: a repository whose owner has installed its dependencies.
+NODE_MODULES = (
+    '{"private": true, "devDependencies": {"jest": "^29", "mocha": "^10", "vitest": "^3", "vite": "^6"}}'
+)
+
+
+@pytest.fixture(scope="session")
+def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("installed")
+    (folder / "package.json").write_text(NODE_MODULES)
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-progress"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=240)
+    return folder
+
+
+@pytest.fixture
+def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Callable[..., Bench]:
+    """Makes a bench of a small repository, as `acr fix` would wire it."""
+
+    def make(small: Small, *, sandbox: str = "bubblewrap", seconds: float | None = None) -> Bench:
+        missing = [program for program in small.needs if shutil.which(program) is None]
+        if missing:
+            pytest.skip(f"needs {', '.join(missing)}; install with the system's packages")
+        source = tmp_path / "source"
+        for name, text in small.files.items():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_text(text)
+        events: list[object] = []
+        limits = Limits(seconds=seconds or small.seconds)
+        repository = request.getfixturevalue("node_modules") if small.setup else None
+        opened = open_sandbox(
+            sandbox, run_id="r1", home=acr_home, image=None, limits=limits, emit=events.append,
+            environ=dict(os.environ), repository=repository,
+        )  # fmt: skip
+        verifier = Verifier(
+            toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
+            sandbox=opened, emit=events.append, limits=limits, repository="a test's repository",
+        )  # fmt: skip
+        tree = RunTree.copy(source, sorted(small.files), tmp_path / "run")
+        return Bench(tree=tree, verifier=verifier, events=events)  # type: ignore[arg-type]
+
+    return make
+
+
+every = pytest.mark.parametrize("small", [pytest.param(each, id=each.name) for each in EVERY])
+
+
+@every
+def test_a_verdict_on_each_patch_is_right(small: Small, bench: Callable[..., Bench]) -> None:
+    under_test = bench(small)
+    baseline = under_test.baseline()
+    assert baseline.language == small.toolchain
+    assert baseline.test_command.startswith(small.runner), baseline.reason
+    assert baseline.targets == (small.target,), baseline.report
+    assert small.keeps in baseline.report.passing()
+    case = next(case for case in baseline.report.cases if case.id == small.target)
+    assert case.message
+    assert case.detail
+
+    start = under_test.tree.checkpoint()
+    right = under_test.attempt(baseline, {small.source: small.right})
+    assert isinstance(right, Passed), right
+    assert right.evidence.fixed == (small.target,)
+
+    under_test.tree.restore(start)
+    broken = under_test.attempt(baseline, {small.source: small.breaks})
+    assert isinstance(broken, Failed), broken
+    assert broken.evidence.broken == (small.keeps,)
+    assert not broken.evidence.unfixed
+
+    under_test.tree.restore(start)
+    garbage = under_test.attempt(baseline, {small.source: small.right + "\n}{ (\n"})
+    assert isinstance(garbage, Failed), garbage
+
+    under_test.tree.restore(start)
+    cheating = under_test.attempt(baseline, small.cheat)
+    assert isinstance(cheating, Failed), cheating
+    assert set(cheating.evidence.undone) == set(small.cheat)
+
+
+@every
+def test_a_test_that_hangs_is_ended(small: Small, bench: Callable[..., Bench]) -> None:
+    under_test = bench(small, seconds=small.hang_seconds)
+    under_test.write({small.source: small.hangs})
+    with pytest.raises(BaselineCannotStart, match="did not end within"):
+        under_test.baseline()
