@@ -73,11 +73,15 @@ class Conversation:
         self._transcript.said(message)
 
     def _trim(self) -> None:
-        """Drop the oldest outputs of tools while the whole is longer than two thirds of the context."""
-        limit = (self._candidate.context_window or _WINDOW) * _CHARACTERS_PER_TOKEN * 2 / 3
+        """Drop the oldest outputs of tools once the whole is longer than two thirds of the context.
+
+        Down to one third: each time the beginning changes, the provider must read all of it anew."""
+        room = (self._candidate.context_window or _WINDOW) * _CHARACTERS_PER_TOKEN
         size = sum(_size(message) for message in self.messages)
+        if size <= room * 2 / 3:
+            return
         for number, message in enumerate(self.messages[:-_KEPT]):
-            if size <= limit:
+            if size <= room / 3:
                 return
             if message.role == "tool" and len(message.content) > len(_GONE):
                 size -= len(message.content) - len(_GONE)

@@ -33,6 +33,7 @@ class Transcript:
         if reply is not None:
             line |= {
                 "input_tokens": reply.usage.input_tokens,
+                "cached_tokens": reply.usage.cached_tokens,
                 "output_tokens": reply.usage.output_tokens,
                 "cost_usd": reply.cost_usd,
                 "seconds": reply.seconds,

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderError
 from acr_cli.events import Emit, ModelText, Notice
+from acr_cli.models.caching import marked, takes_marks, written_price
 from acr_cli.models.conversation import Extras, check_order, size_in_bytes, wire_message, wire_tool
 from acr_cli.models.failures import ours, unreachable
 from acr_cli.models.hearing import Hearing
@@ -99,9 +100,9 @@ class LiteLLM:
             finally:
                 # Also when the user interrupts: what was heard has been paid for.
                 spent = hearing.usage(request.tokens)
-                usage += spent
-                budget.charge(cost_of(candidate.price, spent))
-                cost += cost_of(candidate.price, spent)
+                usd = cost_of(candidate.price, spent, written=hearing.written, write=request.write_price)
+                budget.charge(usd)
+                usage, cost = usage + spent, cost + usd
             if failure is None:
                 return Reply(
                     content=hearing.content,
@@ -194,12 +195,22 @@ class _Request:
         """An estimate that seldom is too low: for money."""
         return math.ceil(size_in_bytes(self.messages, self.tools) / _BYTES_PER_TOKEN_AT_LEAST)
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether the provider is told what to keep of the prompt, since more will follow it."""
+        return bool(self.tools) and takes_marks(self.candidate)
+
+    @property
+    def write_price(self) -> float | None:
+        return written_price(self.candidate)
+
     def wire(self, reply_tokens: int, extras: Extras) -> dict[str, Any]:
         """The arguments of litellm's call."""
         candidate = self.candidate
+        messages = [wire_message(message, extras) for message in self.messages]
         wire: dict[str, Any] = {
             "model": candidate.model,
-            "messages": [wire_message(message, extras) for message in self.messages],
+            "messages": marked(messages) if self.is_marked else messages,
             "max_tokens": reply_tokens,
         }
         if self.key is not None:
@@ -237,7 +248,8 @@ def _afford(request: _Request, budget: Budget) -> int:
     if price.input is None or price.output is None:
         budget.affords(None)
         return min(limits)
-    sending = request.tokens_at_most * price.input / MILLION
+    dearest = max(price.input, request.write_price or 0.0) if request.is_marked else price.input
+    sending = request.tokens_at_most * dearest / MILLION
     budget.affords(sending + min(LEAST_TOKENS, *limits) * price.output / MILLION)
     if price.output > 0 and math.isfinite(budget.remaining_usd):
         limits.append(int((budget.remaining_usd - sending) * MILLION / price.output))

@@ -26,6 +26,7 @@ class Hearing:
     reasoning: list[str] = field(default_factory=list)
     blocks: list[dict[str, Any]] = field(default_factory=list)  # thinking blocks with their signatures
     reported: Usage | None = None
+    written: int = 0  # tokens of the prompt that the provider has put into its cache
     finish: str = ""
     begun: bool = False  # the provider has started to answer, and to count
     _calls: dict[int, _Call] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class Hearing:
         self.begun = True
         if usage := getattr(chunk, "usage", None):
             self.reported = _usage(usage)
+            self.written = _written(usage)
         if not getattr(chunk, "choices", None):
             return ""
         choice = chunk.choices[0]
@@ -109,6 +111,11 @@ class Hearing:
         calls = (call.name + call.arguments for call in self.tool_calls)
         heard = "".join((*self.text, *self.reasoning, *calls)).encode()
         return Usage(input_tokens=prompt_tokens, output_tokens=-(-len(heard) // 3), calls=1)
+
+
+def _written(usage: Any) -> int:
+    details = getattr(usage, "prompt_tokens_details", None)
+    return int(getattr(details, "cache_creation_tokens", None) or 0)
 
 
 def _usage(usage: Any) -> Usage:

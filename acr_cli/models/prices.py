@@ -37,6 +37,7 @@ class Facts:
     input: float | None = None  # USD per million tokens
     output: float | None = None
     cached_input: float | None = None
+    cache_write: float | None = None  # of input that the provider then keeps
     context_window: int | None = None  # tokens of a prompt
     max_output: int | None = None  # tokens of a reply
     tools: bool | None = None
@@ -96,6 +97,7 @@ def facts(model: str) -> Facts:
         input=_usd(priced, "input_cost_per_token"),
         output=_usd(priced, "output_cost_per_token"),
         cached_input=_usd(priced, "cache_read_input_token_cost"),
+        cache_write=_usd(priced, "cache_creation_input_token_cost"),
         context_window=_count(row, "max_input_tokens"),
         max_output=_count(row, "max_output_tokens"),
         tools=bool(row["supports_function_calling"]) if "supports_function_calling" in row else None,
@@ -120,14 +122,17 @@ def price_of(entry: ModelEntry, *, time_price: float) -> Price:
     return Price(input=known.input, output=known.output, cached_input=known.cached_input, source="litellm")
 
 
-def cost_of(price: Price, usage: Usage) -> float:
-    """USD of these tokens; 0 for an unpriced model. Seconds are not money paid and are not in it. Pure."""
+def cost_of(price: Price, usage: Usage, *, written: int = 0, write: float | None = None) -> float:
+    """USD of these tokens; 0 for an unpriced model. Seconds are not money paid and are not in it. Pure.
+
+    `written` of the input tokens went into a cache, at `write` USD a million (None: as any other)."""
     if price.input is None or price.output is None:
         return 0.0
     cached = price.input if price.cached_input is None else price.cached_input
-    fresh = max(0, usage.input_tokens - usage.cached_tokens)
+    kept = min(written, usage.input_tokens - usage.cached_tokens) if write is not None else 0
+    fresh = max(0, usage.input_tokens - usage.cached_tokens - kept)
     spent = fresh * price.input + usage.cached_tokens * cached + usage.output_tokens * price.output
-    return spent / MILLION
+    return (spent + max(0, kept) * (write or 0.0)) / MILLION
 
 
 @cache

@@ -374,3 +374,36 @@ def test_edits_written_as_text_in_spite_of_tools_are_taken(tree, sandbox, budget
     attempt, model, _ = carry_out([block], tree, sandbox, budget)
     assert attempt.files == ("calc.py",)
     assert len(model.calls) == 1
+
+
+# --- what providers keep of a prompt ----------------------------------------------------------------------
+
+
+def test_each_call_of_a_step_begins_as_the_one_before(tree, sandbox, budget) -> None:
+    script = [call("open", {"path": "calc.py"}), call("run_tests"), FIX, call("run_tests"), DONE]
+    _, model, _ = carry_out(script, tree, sandbox, budget)
+    for earlier, later in zip(model.calls, model.calls[1:], strict=False):
+        assert later.messages[: len(earlier.messages)] == earlier.messages
+        assert later.tools == earlier.tools
+
+
+def test_steps_of_a_kind_begin_alike(tree, sandbox, budget) -> None:
+    first = carry_out([DONE], tree, sandbox, budget)[1].calls[0]
+    second = carry_out([DONE], tree, sandbox, budget, what=step(id="s2", text="Another wish."))[1].calls[0]
+    assert first.messages[0] == second.messages[0]
+    assert first.tools == second.tools
+
+
+def test_a_full_context_changes_the_beginning_seldom(tree, sandbox, budget) -> None:
+    (tree.root / "long.txt").write_text("word " * 900)
+    script = [*(call("open", {"path": "long.txt", "end": n}) for n in range(1, 25)), DONE]
+    who = candidate(context_window=16_000)
+    _, model, _ = carry_out(script, tree, sandbox, budget, who=who)
+    changed = [
+        later
+        for earlier, later in zip(model.calls, model.calls[1:], strict=False)
+        if later.messages[: len(earlier.messages)] != earlier.messages
+    ]
+    assert 1 <= len(changed) <= 6
+    for each in model.calls:
+        assert sum(len(message.content) for message in each.messages) < 16_000 * 3

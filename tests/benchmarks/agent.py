@@ -194,9 +194,16 @@ def measure(root: Path, cache: Path, listing: Path) -> dict[str, float]:
         room=6000,
     )
     seconds = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    readers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest
-    return {"seconds": seconds, "read": drawn.read, "mb": peak, "reader_mb": readers, "characters": len(text)}
+    own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+    return {
+        "seconds": seconds,
+        "cpu": cpu,
+        "read": drawn.read,
+        "mb": own.ru_maxrss / 1024,
+        "reader_mb": others.ru_maxrss / 1024,  # of the largest
+        "characters": len(text),
+    }
 
 
 def main() -> int:
@@ -214,7 +221,7 @@ def main() -> int:
         size = sum((root / path).stat().st_size for path in paths)
         listing.write_text(json.dumps(paths))
         print(f"{len(paths)} files, {size / len(paths):.0f} bytes each, {os.cpu_count()} cores")
-        print(f"{'map':12} {'seconds':>8} {'files read':>11} {'MB':>6} {'MB of a reader':>15}")
+        print(f"{'map':12} {'seconds':>8} {'CPU s':>7} {'files read':>11} {'MB':>6} {'MB of a reader':>15}")
         for what in ("first", "unchanged", "one changed"):
             if what == "one changed":
                 (root / paths[7]).write_text("def compute_new(value):\n    return value\n")
@@ -231,7 +238,7 @@ def main() -> int:
             ]
             row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
             print(
-                f"{what:12} {row['seconds']:8.2f} {row['read']:11.0f} {row['mb']:6.0f}"
+                f"{what:12} {row['seconds']:8.2f} {row['cpu']:7.2f} {row['read']:11.0f} {row['mb']:6.0f}"
                 f" {row['reader_mb']:15.0f}"
             )
         print(f"cache: {sum(f.stat().st_size for f in cache.iterdir()) / 1e6:.0f} MB")
