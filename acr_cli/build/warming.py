@@ -141,6 +141,9 @@ class _Warming:
         account = self.account
         walked = walk(self._git, commits)
         account.commits = len(walked.commits)
+        if self.settings.sandbox == "none":
+            text = "Without a sandbox nothing keeps a model from finding this repository, and each fix in it."
+            self.emit(Notice(level="warning", text=text))
         if not self.settings.dry_run:
             self.job.warm_up()
         for past in self._tasks(walked):

@@ -15,12 +15,12 @@ class History:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._commits = 0
+        self.commits = 0
         root.mkdir(parents=True)
         self.git("init", "--quiet", "--initial-branch=main")
 
     def git(self, *arguments: str) -> str:
-        when = f"{1_700_000_000 + 60 * self._commits} +0000"
+        when = f"{1_700_000_000 + 60 * self.commits} +0000"
         return subprocess.run(
             ["git", *arguments],
             cwd=self.root,
@@ -39,7 +39,7 @@ class History:
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
-        self._commits += 1
+        self.commits += 1
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", f"--message={message}")
         return self.git("rev-parse", "HEAD")
