@@ -117,12 +117,13 @@ def replay(
 
     Raises: UsageError, ConfigurationError."""
     from acr_cli.bench import metrics, results
+    from acr_cli.bench.baselines import NOT_RUN
 
     stage = set_up(plan, cache)
     names = expanded(plan.policies, stage.matrix) or default_policies(stage.matrix, stage.warm)
     named = bool(plan.policies)
     played: list[Played] = []
-    left_out: dict[str, str] = {}
+    left_out: dict[str, str] = {} if named else dict(NOT_RUN)
     for name, streams in _all_streams(plan, stage, cache, names, tick):
         if isinstance(streams, (UsageError, ConfigurationError)):
             if named:

@@ -71,10 +71,14 @@ def make_player(name: str, *, half_life: float | None) -> Make:
     Raises: UsageError, also when it is called, for what cannot take part."""
     if own(name):
         return _adapted(name, half_life)
-    from acr_cli.bench.baselines import open_baseline
+    from acr_cli.bench.baselines import BASELINES, NOT_RUN, open_baseline
     from acr_cli.bench.replay import anonymous
 
     kind, _, parameter = name.partition(":")
+    if kind not in BASELINES and kind not in NOT_RUN:
+        raise UsageError(
+            f"No policy is named {kind!r}.", hint=f"Known: {', '.join((*POLICIES, *BASELINES))}."
+        )
 
     def make(matrix: Matrix, seed: int) -> Player:
         if kind != "always":
