@@ -191,7 +191,7 @@ def show(console: Console, result: WarmResult) -> None:
             f" {usd(record.cost_usd)}, {seconds(record.seconds)}",
         )
     if result.skipped:
-        reasons = ", ".join(f"{many} {reason}" for reason, many in result.skipped.items())
+        reasons = ", ".join(f"{reason} ({many})" for reason, many in result.skipped.items())
         say(console, f"{count(sum(result.skipped.values()), 'commit')} left out: {reasons}.", "dim")
 
 

@@ -65,7 +65,7 @@ commit      what                 tests  outcome  by             tries    cost  t
 40 commits looked at, 2 tasks found, 1 done before, 1 passed now; 2 new outcomes in memory, $0.012 paid, 30 s.
   openai/weak: 0 of 1 attempt passed, $0.0003, 4.0 s
   openai/strong: 1 of 1 attempt passed, $0.012, 17 s
-38 commits left out: 30 changes no tests, 8 a merge."""
+38 commits left out: changes no tests (30), a merge (8)."""
     )
 
 
@@ -78,7 +78,7 @@ commit      what                 tests  outcome  by           expected
 0b7c11d2e3  sum of none              2  done     openai/weak         -
 
 40 commits looked at, 2 tasks found, 1 open, expected to cost $0.02. No model was called.
-38 commits left out: 30 changes no tests, 8 a merge."""
+38 commits left out: changes no tests (30), a merge (8)."""
     )
 
 
