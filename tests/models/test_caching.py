@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -18,7 +19,6 @@ from acr_cli.testing.answers import Say, call
 from acr_cli.testing.loopback import LoopbackServer
 from tests.models.anthropic_server import AnthropicServer, Turn
 from tests.models.conftest import ASK, candidate, line
-import itertools
 
 pytestmark = pytest.mark.usefixtures("litellm_is_imported")
 

@@ -9,7 +9,6 @@ a name that very many files define says nothing.
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -85,7 +84,7 @@ def key_of(digests: Digests) -> str:
     """What a graph depends on: paths and contents. Pure."""
     state = hashlib.blake2b(digest_size=16)
     for path, digest in digests.items():
-        state.update(os.fsencode(path) + b"\0" + digest)
+        state.update(path.encode("utf-8", "surrogateescape") + b"\0" + digest)
     return state.hexdigest()
 
 

@@ -13,7 +13,7 @@ import sqlite3
 import stat
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS content (
     digest BLOB PRIMARY KEY, generated INT, definitions TEXT, defined BLOB, used BLOB, counts BLOB
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS generated ON content (digest) WHERE generated = 1;
 CREATE TABLE IF NOT EXISTS file (
     root BLOB, path BLOB, size INT, mtime INT, inode INT, digest BLOB, PRIMARY KEY (root, path)
 ) WITHOUT ROWID;
@@ -83,8 +84,9 @@ class Index:
             else:
                 digests[path] = b""  # holds the place
                 changed[path] = status
-        parsed = self._take_in(root, changed, digests)
-        self._keep_files(name, changed, digests, gone=known.keys() - set(paths) if changed else ())
+        parsed = self._take_in(root, changed, digests) if changed else 0
+        if changed:
+            self._keep_files(name, changed, digests, gone=known.keys() - set(paths))
         return Scanned(
             digests={path: digest for path, digest in digests.items() if digest},
             read=len(changed),
@@ -101,9 +103,8 @@ class Index:
     def names(self, digests: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
         """(digest, names defined, names used, counts) of these contents, as `reading.Row` has them."""
         wanted = list(dict.fromkeys(digests))
-        count = int(self._database.execute("SELECT count(*) FROM content").fetchone()[0])
         query = "SELECT digest, defined, used, counts FROM content"
-        if len(wanted) > count // 4:  # one walk is faster than many questions
+        if len(wanted) > self._count() // 4:  # one walk is faster than many questions
             asked = set(wanted)
             yield from (row for row in self._database.execute(query) if row[0] in asked)
             return
@@ -133,14 +134,17 @@ class Index:
     def _known(self, root: bytes) -> dict[str, tuple[int, int, int, bytes]]:
         query = "SELECT path, size, mtime, inode, digest FROM file WHERE root = ?"
         rows = self._database.execute(query, (root,))
-        return {os.fsdecode(path): (size, mtime, inode, digest) for path, size, mtime, inode, digest in rows}
+        return {
+            str(path, "utf-8", "surrogateescape"): (size, mtime, inode, digest)
+            for path, size, mtime, inode, digest in rows
+        }
 
     def _take_in(self, root: Path, changed: Iterable[str], digests: dict[str, bytes]) -> int:
         """Fill in the digests of changed files, and read what was never seen before; how many were parsed."""
-        seen = {row[0] for row in self._database.execute("SELECT digest FROM content")}
-        if seen:  # else all of it is new, and its readers hash it
+        if self._count():  # else all of it is new, and its readers hash it
             for path in changed:
                 digests[path] = _hashed(root, path)
+            seen = self._seen({digests[path] for path in changed})
             new = {digests[path]: path for path in changed if digests[path] and digests[path] not in seen}
             unread = dict.fromkeys(new.values())
         else:
@@ -161,6 +165,19 @@ class Index:
         self._keep_contents(rows)
         return parsed
 
+    def _count(self) -> int:
+        return int(self._database.execute("SELECT count(*) FROM content").fetchone()[0])
+
+    def _seen(self, digests: Collection[bytes]) -> set[bytes]:
+        """Those of the contents that are known."""
+        query = "SELECT digest FROM content WHERE digest"
+        found: set[bytes] = set()
+        for chunk in _chunks(list(digests)):
+            marks = ",".join("?" * len(chunk))
+            rows = self._database.execute(f"{query} IN ({marks})", chunk)
+            found.update(row[0] for row in rows)
+        return found
+
     def _keep_contents(self, rows: Sequence[Row]) -> None:
         values = [(r.digest, r.generated, r.definitions, r.defined, r.used, r.counts) for r in rows]
         with self._database:
@@ -172,14 +189,14 @@ class Index:
         # A file that was changed just now may change again without another time: it is looked at again.
         settled = self._clock() - _FRESH
         rows = [
-            (root, os.fsencode(path), status.st_size, status.st_mtime_ns, status.st_ino, digests[path])
+            (root, _encoded(path), status.st_size, status.st_mtime_ns, status.st_ino, digests[path])
             for path, status in changed.items()
             if digests[path] and status.st_mtime_ns < settled
         ]
         with self._database:
             self._database.executemany("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", rows)
             self._database.executemany(
-                "DELETE FROM file WHERE root = ? AND path = ?", [(root, os.fsencode(path)) for path in gone]
+                "DELETE FROM file WHERE root = ? AND path = ?", [(root, _encoded(path)) for path in gone]
             )
         if rows:
             self._prune()
@@ -195,6 +212,10 @@ class Index:
             with self._database:
                 self._database.executemany("DELETE FROM file WHERE root = ?", gone)
                 self._database.execute("DELETE FROM content WHERE digest NOT IN (SELECT digest FROM file)")
+
+
+def _encoded(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
 
 
 def _hashed(root: Path, path: str) -> bytes:

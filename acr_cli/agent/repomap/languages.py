@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -208,7 +207,8 @@ _BY_EXTENSION: Mapping[str, Language] = MappingProxyType(
 
 def language_of(path: str) -> Language | None:
     """The language that a file's extension names, if it is one that can be read. Pure."""
-    return _BY_EXTENSION.get(PurePosixPath(path).suffix[1:].lower())
+    name = path.rpartition("/")[2]
+    return _BY_EXTENSION.get(name.rpartition(".")[2].lower()) if "." in name else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
