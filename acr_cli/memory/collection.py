@@ -21,8 +21,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acr_cli.memory import snapshot
 from acr_cli.memory.encoding import Row, decode
 from acr_cli.memory.journal import Journal, Span, View
+from acr_cli.memory.learned import Learned
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
 from acr_cli.memory.stats import CollectionState
 from acr_cli.memory.sums import Decay
@@ -35,11 +37,13 @@ JOURNAL = "journal.sqlite3"
 FOLDER = "chroma"
 NOTES = "synced.json"  # beside Chroma's own files, so that they are lost together
 BATCH = 250
+RENEWED = 200  # rows read by each new process are few against its start
 LIMIT = 2_000  # outcomes added in one settling
 PROBES = 16
 PROBE_DISTANCE = 1e-3  # cosine distance of a vector from itself, rounding included
 PAGE = 1_000  # ids asked of Chroma at once; it fails on very many
 CHILD_SECONDS = 60.0
+FORGETS_NOTHING = Decay()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,15 +59,16 @@ class Synced:
     removing: int = 0  # of a batch that may be gone, in part
 
 
-def settle_apart(folder: Path) -> str:
-    """Bring the collection in `folder` (HOME/memory) up to date in a child process; one line for the user.
+def settle_apart(folder: Path, decay: Decay) -> str:
+    """Bring snapshot and collection in `folder` (HOME/memory) up to date in a child process; one line for
+    the user.
 
     Never raises for a busy or broken collection: a broken one is built anew, a busy one left alone."""
     if not (folder / JOURNAL).exists():
         return "nothing to index yet"
     line = reason = ""
     for _ in range(2):
-        line, reason = _child(folder)
+        line, reason = _child(folder, decay)
         if line:
             return line
         # Without its notes a collection counts as damaged: the second try starts from nothing.
@@ -92,10 +97,10 @@ def read_notes(folder: Path) -> Synced | None:
         return None
 
 
-def _child(folder: Path) -> tuple[str, str]:
+def _child(folder: Path, decay: Decay) -> tuple[str, str]:
     """(the child's line, "") or ("", why there is none)."""
     # -P: the folder that acr was started in is the user's repository, and nothing is imported from there.
-    command = [sys.executable, "-P", "-m", "acr_cli.memory", str(folder.absolute())]
+    command = [sys.executable, "-P", "-m", "acr_cli.memory", str(folder.absolute()), repr(decay.half_life)]
     try:
         done = subprocess.run(
             command,
@@ -125,8 +130,8 @@ class _WrongCollectionError(Exception):
     """The collection is not what its notes say."""
 
 
-def settle(folder: Path, *, limit: int = LIMIT) -> str:
-    """Bring the collection up to date in this process; one line for the user.
+def settle(folder: Path, decay: Decay = FORGETS_NOTHING, *, limit: int = LIMIT) -> str:
+    """Bring snapshot and collection up to date in this process; one line for the user.
 
     At most `limit` outcomes are added. May raise or hang when the collection is damaged: see `settle_apart`.
 
@@ -136,13 +141,32 @@ def settle(folder: Path, *, limit: int = LIMIT) -> str:
     lock = FileLock(folder / "collection.lock", timeout=0, mode=FILE_MODE)
     try:
         with lock:
-            journal = Journal(folder / JOURNAL, bound=0, decay=Decay())  # only read here
+            journal = Journal(folder / JOURNAL, bound=0, decay=decay)  # only read here
             try:
+                with suppress(OSError):  # it only saves time
+                    renew_snapshot(folder, journal, decay)
                 return _settle(folder, journal, limit)
             finally:
                 journal.close()
     except Timeout:
         return "another acr is filling the Chroma collection"
+
+
+def renew_snapshot(folder: Path, journal: Journal, decay: Decay) -> bool:
+    """Write the snapshot anew when many rows have come or gone since; whether it was. Raises: StoreError,
+    OSError."""
+    with journal.view() as view:
+        if view is None:
+            return False
+        span, kept = view.span(), snapshot.read(folder, decay)
+        if kept and kept.span.leads_to(span):
+            moved = max(span.last - kept.span.last, span.first - kept.span.first)
+            if moved < max(RENEWED, (span.last - span.first) // 20):
+                return False
+        learned = Learned(folder, decay)
+        learned.follow(view)
+    learned.save()
+    return True
 
 
 def _settle(folder: Path, journal: Journal, limit: int) -> str:

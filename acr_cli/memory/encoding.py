@@ -16,6 +16,7 @@ from dataclasses import asdict, fields, replace
 from typing import Any, NamedTuple
 
 from acr_cli.records import SCHEMA, Outcome, Price, Signal, Usage
+from acr_cli.redaction import redact
 
 CLIP = 0.01
 """Probabilities are held within [CLIP, 1 - CLIP] before their logarithm is taken."""
@@ -44,6 +45,7 @@ class Row(NamedTuple):
     output_tokens: int
     gains: str  # JSON: by voter, as `gains_of` says; "" where there are none
     embedder: str
+    origin: str  # "" for an own outcome, else the member of the team that it came from
     checksum: int
     record: str
     vector: bytes
@@ -65,13 +67,13 @@ class Row(NamedTuple):
 COVERED = Row._fields.index("checksum")  # columns below this one are in the checksum, as are the two above
 
 
-def encode(outcome: Outcome, *, store_text: bool, now: float = math.inf) -> Row:
-    """The row of an outcome, its sequence still 0. Without `store_text` neither text nor notes are in it.
-
-    An outcome from after `now`, by a clock that went wrong, counts as one of now; its record keeps its time.
+def encode(outcome: Outcome, *, store_text: bool, now: float = math.inf, origin: str = "") -> Row:
+    """The row of an outcome, its sequence still 0. Text and notes are redacted, and left out without
+    `store_text`. An outcome from after `now`, by a clock that went wrong, counts as one of now; its record
+    keeps its time.
 
     Raises: ValueError when a number is not finite."""
-    kept = outcome if store_text else _without_text(outcome)
+    kept = _redacted(outcome) if store_text else _without_text(outcome)
     vector = pack(kept.vector)
     _check_finite(kept, vector)
     record = asdict(kept)
@@ -90,6 +92,7 @@ def encode(outcome: Outcome, *, store_text: bool, now: float = math.inf) -> Row:
         cost_usd=float(kept.cost_usd),
         seconds=float(kept.seconds),
         embedder=clean(kept.embedder),
+        origin=clean(origin),
         checksum=0,
         record=json.dumps({"schema": SCHEMA, **record}, separators=(",", ":"), allow_nan=False),
         vector=vector,
@@ -174,6 +177,11 @@ def checksum(row: Row) -> int:
 def _without_text(outcome: Outcome) -> Outcome:
     signals = tuple(replace(signal, note="") for signal in outcome.signals)
     return replace(outcome, text="", signals=signals)
+
+
+def _redacted(outcome: Outcome) -> Outcome:
+    signals = tuple(replace(signal, note=redact(signal.note)) for signal in outcome.signals)
+    return replace(outcome, text=redact(outcome.text), signals=signals)
 
 
 def _check_finite(outcome: Outcome, vector: bytes) -> None:

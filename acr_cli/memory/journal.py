@@ -14,14 +14,16 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from acr_cli.memory.encoding import Row, clean
+from acr_cli.memory.encoding import Row, checksum, clean, decode, encode
+from acr_cli.memory.exchange import base_id, content_of
 from acr_cli.memory.schema import mapped, open_for_reading, open_for_writing
 from acr_cli.memory.sums import Decay, Key, Sum, Sums, Weights, count
+from acr_cli.records import Outcome
 
 COLUMNS = ", ".join(Row._fields)
 SUMS = ("passed", "failed", "outcomes", "cost_usd", "seconds", "u", "graded", "newest")
@@ -38,6 +40,11 @@ class Span:
     revision: int = 0
     first: int = 0  # sequence of the oldest live row; 0 when there is none
     last: int = 0
+
+    def leads_to(self, later: Span) -> bool:
+        """Whether all that came between is still live."""
+        same = (self.journal, self.revision) == (later.journal, later.revision)
+        return same and self.first <= later.first <= self.last + 1 and self.last <= later.last
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +77,19 @@ class Selection:
             values.append(self.since)
         return " AND ".join(terms), values
 
+    def fits(self, outcome: Outcome) -> bool:
+        """Whether an outcome is meant. Pure."""
+        return (
+            (not self.ids or outcome.id in self.ids)
+            and all(
+                value is None or value == getattr(outcome, name)
+                for name in ("candidate", "repository", "dimension", "verdict")
+                for value in [getattr(self, name)]
+            )
+            and (self.before is None or outcome.time < self.before)
+            and (self.since is None or outcome.time >= self.since)
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forgotten:
@@ -95,10 +115,14 @@ class View:
         ).fetchone()
         return Span(journal=meta["journal"], revision=meta["revision"], first=first or 0, last=last or 0)
 
-    def rows(self, *, after: int = 0) -> Iterator[Row]:
-        """Live rows above a sequence, oldest first, damaged ones included."""
-        query = f"SELECT {COLUMNS} FROM outcomes WHERE sequence > ? ORDER BY sequence"  # noqa: S608
-        yield from map(Row._make, self._connection.execute(query, (after,)))
+    def rows(self, selection: Selection | None = None, *, after: int = 0, limit: int = -1) -> Iterator[Row]:
+        """Live rows above a sequence, oldest first, damaged ones included; no limit if it is negative."""
+        condition, values = (selection or Selection()).where()
+        query = (
+            f"SELECT {COLUMNS} FROM outcomes WHERE sequence > ? AND {condition}"  # noqa: S608
+            " ORDER BY sequence LIMIT ?"
+        )
+        yield from map(Row._make, self._connection.execute(query, (after, *values, limit)))
 
     def row(self, sequence: int) -> Row | None:
         query = f"SELECT {COLUMNS} FROM outcomes WHERE sequence = ?"  # noqa: S608
@@ -174,17 +198,26 @@ class Journal:
 
         Raises: StoreError when it could not be kept."""
         with self._writing() as connection:
-            if connection.execute("SELECT 1 FROM evicted WHERE id = ?", (_hash(row.id),)).fetchone():
-                return False
-            names, marks = ", ".join(Row._fields[1:]), ", ".join("?" * (len(Row._fields) - 1))
-            added = connection.execute(
-                f"INSERT INTO outcomes ({names}) VALUES ({marks}) ON CONFLICT (id) DO NOTHING",  # noqa: S608
-                row[1:],
-            ).rowcount
+            added = _insert(connection, row)
             if added:
                 _change_live(connection, 1)
                 _evict(connection, self._bound, self._decay)
-            return bool(added)
+            return added
+
+    def take_in(self, rows: Sequence[Row]) -> int:
+        """Keep rows from elsewhere, all in one transaction; how many are new.
+
+        One whose id belongs to another outcome here gets an id of its own, the same each time.
+
+        Raises: StoreError, and then none was kept."""
+        added = 0
+        with self._writing() as connection:
+            for row in rows:
+                added += _insert(connection, _renamed(connection, row))
+            if added:
+                _change_live(connection, added)
+                _evict(connection, self._bound, self._decay)
+        return added
 
     def forget(self, selection: Selection) -> Forgotten:
         """Remove a selection for good: its pages are overwritten and the log is emptied.
@@ -197,7 +230,12 @@ class Journal:
             return Forgotten()
         with self._writing(secure=True) as connection:
             condition, values = selection.where()
-            live = connection.execute(f"DELETE FROM outcomes WHERE {condition}", values).rowcount  # noqa: S608
+            chosen = f"FROM outcomes WHERE {condition}"
+            ids = [(_hash(id_),) for (id_,) in connection.execute(f"SELECT id {chosen}", values)]
+            # Those that come back from elsewhere unasked stay forgotten.
+            connection.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", ids)
+            live = connection.execute(f"DELETE {chosen}", values).rowcount
+            connection.execute("DELETE FROM reindexed WHERE sequence NOT IN (SELECT sequence FROM outcomes)")
             _change_live(connection, -live)
             evicted, mixed = (0, 0) if selection.ids or selection.verdict else _unfold(connection, selection)
             if live or evicted:
@@ -239,6 +277,32 @@ class Journal:
             opened = open_for_writing(self.path) if write else open_for_reading(self.path)
             self._connection, self._writable = opened, write
         return self._connection
+
+
+def _insert(connection: sqlite3.Connection, row: Row) -> bool:
+    """False when the id is known already."""
+    if connection.execute("SELECT 1 FROM evicted WHERE id = ?", (_hash(row.id),)).fetchone():
+        return False
+    names, marks = ", ".join(Row._fields[1:]), ", ".join("?" * (len(Row._fields) - 1))
+    query = f"INSERT INTO outcomes ({names}) VALUES ({marks}) ON CONFLICT (id) DO NOTHING"  # noqa: S608
+    return bool(connection.execute(query, row[1:]).rowcount)
+
+
+def _renamed(connection: sqlite3.Connection, row: Row) -> Row:
+    """The row under the id that it has here: its own, or another where that one is taken."""
+    base = base_id(row.id)
+    query = f"SELECT {COLUMNS} FROM outcomes WHERE id = ?"  # noqa: S608
+    found = connection.execute(query, (base,)).fetchone()
+    if found is None or not (known := Row._make(found)).sound:
+        return row
+    outcome = decode(row)
+    content = content_of(outcome)
+    id_ = base if content == content_of(decode(known)) else f"{base}~{content}"
+    if id_ == row.id:
+        return row
+    fresh = encode(replace(outcome, id=id_), store_text=True, origin=row.origin)
+    fresh = fresh._replace(time=row.time)  # which may have been set right
+    return fresh._replace(checksum=checksum(fresh))
 
 
 def _change_live(connection: sqlite3.Connection, difference: int) -> None:

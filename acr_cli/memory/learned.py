@@ -1,15 +1,18 @@
 """What this process has learnt from the journal: sums by what a policy tells apart, and the vectors.
 
-It follows the journal by reading the rows that are new. Eviction changes no sum, since what leaves the live
-rows is in the checkpoint; only its vectors go. After `forget`, or when rows came and left unseen, all is read
-anew.
+It begins with the snapshot and follows the journal by reading the rows that are new. Eviction changes no sum,
+since what leaves the live rows is in the checkpoint; only its vectors go. After `forget`, or when rows came
+and left unseen, all is read anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from math import inf
+from pathlib import Path
 
+from acr_cli.memory import snapshot
 from acr_cli.memory.journal import Span, View
 from acr_cli.memory.search import VectorIndex
 from acr_cli.memory.sums import Decay, Key, Sum, Sums, key_of, parsed_names, tally
@@ -21,8 +24,9 @@ MOMENT = 60.0  # seconds: ages are taken at the last full minute, lest every loo
 class Learned:
     """Whoever holds it makes its threads take turns."""
 
-    def __init__(self, decay: Decay) -> None:
+    def __init__(self, folder: Path, decay: Decay) -> None:
         self.vectors = VectorIndex()
+        self._folder = folder
         self._decay = decay
         self._span = Span()
         self._sums: Sums = {}  # over live and evicted outcomes; the repository in their keys is ""
@@ -34,12 +38,9 @@ class Learned:
     def follow(self, view: View) -> None:
         """Learn what this and other processes have appended, evicted and forgotten."""
         span = view.span()
-        unseen = span.first > self._span.last + 1
-        if unseen or (span.journal, span.revision) != (self._span.journal, self._span.revision):
-            self._forget_all()
-            for key, entry in view.checkpoint().items():
-                self._sum(key).add(entry, self._decay)
-        elif span.first > self._span.first:
+        if not self._span.leads_to(span):
+            self._begin(view, span)
+        if span.first > self._span.first:
             self.vectors.drop_before(span.first)
         for row in view.rows(after=self._span.last):
             if not row.sound:
@@ -61,6 +62,31 @@ class Learned:
             self._order = sorted(self._sums, key=lambda key: (*key[:4], parsed_names(key.failed_before)))
         self._changed.clear()
         return tuple(map(self._tallies.__getitem__, self._order))
+
+    def distrust(self) -> None:
+        """Begin anew, without the snapshot, which has shown to be damaged."""
+        self._forget_all()
+        with suppress(OSError):
+            snapshot.remove(self._folder)
+
+    def save(self) -> None:
+        """Write the snapshot. Raises: OSError."""
+        snapshot.write(
+            self._folder,
+            snapshot.Snapshot(span=self._span, sums=self._sums, vectors=self.vectors),
+            self._decay,
+        )
+
+    def _begin(self, view: View, span: Span) -> None:
+        """With the snapshot if it leads to this span, else with the checkpoint."""
+        self._forget_all()
+        if (kept := snapshot.read(self._folder, self._decay)) and kept.span.leads_to(span):
+            self._span, self._sums, self.vectors = kept.span, kept.sums, kept.vectors
+            self._changed.update(kept.sums)
+            return
+        self._span = Span(journal=span.journal, revision=span.revision)
+        for key, entry in view.checkpoint().items():
+            self._sum(key).add(entry, self._decay)
 
     def _forget_all(self) -> None:
         self.vectors.clear()

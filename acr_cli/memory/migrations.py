@@ -45,6 +45,11 @@ ADDED_2 = (
     "input_tokens INTEGER NOT NULL DEFAULT 0",
     "output_tokens INTEGER NOT NULL DEFAULT 0",
     "gains TEXT NOT NULL DEFAULT ''",
+    "origin TEXT NOT NULL DEFAULT ''",
+)
+TABLES_2 = (
+    "CREATE TABLE forgotten (id INTEGER PRIMARY KEY)",
+    "CREATE TABLE reindexed (sequence INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL)",
 )
 CHECKPOINT_2 = """
 CREATE TABLE checkpoint (
@@ -69,13 +74,14 @@ CREATE TABLE checkpoint (
 V1 = "id, run, step, time, candidate, dimension, repository, verdict, shared, u, cost_usd, seconds, embedder"
 COVERED_2 = (
     "id, run, step, time, candidate, dimension, repository, language, verifier, failed_before, verdict,"
-    " shared, u, cost_usd, seconds, input_tokens, output_tokens, gains, embedder"
+    " shared, u, cost_usd, seconds, input_tokens, output_tokens, gains, embedder, origin"
 )
 
 
 def _to_2(connection: sqlite3.Connection) -> None:
-    """Language, verifier, who had failed before, tokens and gains become columns; the checkpoint, too, tells
-    them apart from now on. Of what it has folded already they are not known, and of time only the newest."""
+    """Language, verifier, who had failed before, tokens, gains and origin become columns; the checkpoint
+    tells the first three apart from now on. Of what it has folded already they are not known, and of time
+    only the newest."""
     for column in ADDED_2:
         connection.execute(f"ALTER TABLE outcomes ADD COLUMN {column}")
     last = 0
@@ -104,6 +110,8 @@ def _to_2(connection: sqlite3.Connection) -> None:
             (*key, *sums, _weights_to_2(sums)),
         )
     connection.execute("DROP TABLE checkpoint_1")
+    for table in TABLES_2:
+        connection.execute(table)
     connection.execute("INSERT INTO meta SELECT 'live', count(*) FROM outcomes")
 
 
@@ -124,6 +132,7 @@ def _row_to_2(row: tuple[Any, ...]) -> Mapping[str, Any] | None:
         "input_tokens": int(known.get("usage", {}).get("input_tokens", 0)),
         "output_tokens": int(known.get("usage", {}).get("output_tokens", 0)),
         "gains": "",
+        "origin": "",
     }
     columns = repr(tuple(cells[name] for name in COVERED_2.split(", "))).encode()
     fresh = zlib.crc32(vector, zlib.crc32(text, zlib.crc32(columns)))

@@ -44,7 +44,8 @@ CREATE TABLE outcomes (
     failed_before TEXT NOT NULL DEFAULT '[]',
     input_tokens INTEGER NOT NULL DEFAULT 0,
     output_tokens INTEGER NOT NULL DEFAULT 0,
-    gains TEXT NOT NULL DEFAULT ''
+    gains TEXT NOT NULL DEFAULT '',
+    origin TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE checkpoint (
     dimension TEXT NOT NULL,
@@ -65,6 +66,8 @@ CREATE TABLE checkpoint (
     PRIMARY KEY (dimension, candidate, language, verifier, failed_before, repository)
 ) WITHOUT ROWID;
 CREATE TABLE evicted (id INTEGER PRIMARY KEY);
+CREATE TABLE forgotten (id INTEGER PRIMARY KEY);
+CREATE TABLE reindexed (sequence INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 INSERT INTO meta VALUES ('journal', lower(hex(randomblob(8)))), ('revision', 0), ('damaged', 0), ('live', 0);
 PRAGMA user_version = 2;

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from acr_cli.errors import StoreError, UsageError
+from acr_cli.memory import snapshot
 from acr_cli.memory.collection import JOURNAL, settle_apart, state
 from acr_cli.memory.encoding import Row, decode, encode
+from acr_cli.memory.exchange import Refused, Taken
 from acr_cli.memory.journal import Forgotten, Journal, Selection
 from acr_cli.memory.learned import Learned
+from acr_cli.memory.pending import Pending
 from acr_cli.memory.savings import Saved, cheapest, saved, strongest
+from acr_cli.memory.schema import mapped
+from acr_cli.memory.search import alike
 from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
 from acr_cli.memory.steps import learning_curve, routed
 from acr_cli.memory.sums import Decay, count, joined
 from acr_cli.records import Neighbour, Outcome, Tally
+
+AT_ONCE = 500  # outcomes in one transaction, and in memory, when many travel
 
 
 class Memory:
@@ -27,7 +36,7 @@ class Memory:
     `bound` live outcomes are kept. Without `store_text` new outcomes are kept without their text, which makes
     it impossible to embed them again. After `half_life_days` an outcome counts half in `tallies`; None or 0
     forgets nothing. What an evicted outcome has lost by then stays lost when the half-life is made longer.
-    `clock` gives Unix time. Reading makes no file where there is none."""
+    `clock` gives Unix time; `tell` takes a line for the user. Reading makes no file where there is none."""
 
     def __init__(
         self,
@@ -37,6 +46,7 @@ class Memory:
         store_text: bool = True,
         half_life_days: float | None = None,
         clock: Callable[[], float] = time.time,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         if bound < 1:
             raise UsageError(
@@ -50,21 +60,82 @@ class Memory:
         self._decay = Decay.of_days(half_life_days)
         self._journal = Journal(self.folder / JOURNAL, bound=bound, decay=self._decay)
         self._lock = RLock()
-        self._learned = Learned(self._decay)
+        self._tell = tell
+        self._pending = Pending(self.folder)
+        self._learned = Learned(self.folder, self._decay)
 
     # --- writing ----------------------------------------------------------------------------------
 
     def remember(self, outcome: Outcome) -> None:
         """Keep an outcome, durably; one whose id was kept before changes nothing.
 
-        Raises: StoreError when it could not be kept."""
+        Where the journal cannot take it, it is kept in a file that the journal takes up later, and `tell` is
+        told. Raises: StoreError when it could not be kept at all."""
         try:
             row = encode(outcome, store_text=self._store_text, now=self._clock())
         except ValueError as error:
             raise StoreError(
                 f"The outcome {outcome.id} cannot be kept: {error}.", hint="Report this as a bug of acr."
             ) from error
-        self._journal.append(row)
+        try:
+            self._journal.append(row)
+        except StoreError as error:
+            place = self._pending.hold(decode(row))
+            if place is None:
+                raise
+            self._tell(f"{error.message} The outcome waits in {place.parent} until memory can take it.")
+        else:
+            self._take_up()
+
+    def _take_up(self) -> None:
+        """Let the journal take what had to wait."""
+        with suppress(StoreError, OSError):  # it goes on waiting
+            for path, outcome in self._pending.waiting():
+                self._journal.append(encode(outcome, store_text=self._store_text, now=self._clock()))
+                path.unlink(missing_ok=True)
+
+    def take_in(self, outcomes: Iterable[Outcome | Refused]) -> Taken:
+        """Keep outcomes from elsewhere, as `exchange.read` gives them; known ones change nothing.
+
+        The oldest leave when there are more than fit. Raises: StoreError; what came before it is kept."""
+        refused: list[Refused] = []
+
+        def rows() -> Iterator[Row]:
+            for place, each in enumerate(outcomes, start=1):
+                if isinstance(each, Refused):
+                    refused.append(each)
+                    continue
+                try:
+                    yield encode(each, store_text=self._store_text, now=self._clock())
+                except ValueError as error:
+                    refused.append(Refused(place=place, reason=str(error)))
+
+        source, total, added = rows(), 0, 0
+        while batch := list(islice(source, AT_ONCE)):
+            added += self._journal.take_in(batch)
+            total += len(batch)
+        return Taken(added=added, known=total - added, refused=tuple(refused))
+
+    def outcomes(
+        self,
+        *,
+        candidate: str | None = None,
+        dimension: str | None = None,
+        repository: str | None = None,
+        since: float | None = None,
+    ) -> Iterator[Outcome]:
+        """Live outcomes for which all that is given holds, oldest first, read page by page.
+
+        Raises: StoreError."""
+        selection = Selection(candidate=candidate, dimension=dimension, repository=repository, since=since)
+        after = 0
+        while True:
+            with self._journal.view() as view:
+                rows = [] if view is None else list(view.rows(selection, after=after, limit=AT_ONCE))
+            yield from (decode(row) for row in rows if row.sound)
+            if len(rows) < AT_ONCE:
+                return
+            after = rows[-1].sequence
 
     def forget(
         self,
@@ -85,14 +156,22 @@ class Memory:
             raise UsageError(
                 "What is to be forgotten?", hint="Give an id, a candidate, a repository or a time."
             )
+        self._take_up()
         forgotten = self._journal.forget(selection)
+        with mapped(self.folder):
+            waiting = self._pending.drop(selection.fits)
+            if forgotten.outcomes:
+                snapshot.remove(self.folder)
         if forgotten.outcomes:
             self.settle()
-        return forgotten
+        return replace(forgotten, outcomes=forgotten.outcomes + waiting)
 
     def settle(self) -> None:
-        """Bring the Chroma collection up to date; `settled` says what became of it. Never raises for it."""
-        self.settled = settle_apart(self.folder)
+        """Bring what is built from the journal up to date: the snapshot and the Chroma collection.
+
+        `settled` says what became of it. Never raises for it."""
+        self._take_up()
+        self.settled = settle_apart(self.folder, self._decay)
 
     def close(self) -> None:
         """Let go of the files; the next use opens them again."""
@@ -107,13 +186,14 @@ class Memory:
         with self._lock, self._journal.view() as view:
             if view is None:
                 return ()
-            self._learned.follow(view)
-            found: list[Neighbour] = []
-            for hit in self._learned.vectors.nearest(vector, embedder, k=k, threshold=threshold):
-                row = view.row(hit.sequence)
-                if row is not None:  # always so: what was evicted has left the index in this view
-                    found.append(_neighbour(decode(row), hit.similarity))
-            return tuple(found)
+            for _ in range(2):
+                self._learned.follow(view)
+                hits = self._learned.vectors.nearest(vector, embedder, k=k, threshold=threshold)
+                rows = [(hit, row) for hit in hits if (row := view.row(hit.sequence)) and row.sound]
+                if all(alike(row.vector, vector, hit.similarity) for hit, row in rows):
+                    break
+                self._learned.distrust()
+            return tuple(_neighbour(decode(row), hit.similarity) for hit, row in rows)
 
     def tallies(self) -> tuple[Tally, ...]:
         """As `Store.tallies`. Raises: StoreError."""

@@ -355,13 +355,18 @@ def test_a_damaged_row_is_set_aside(home: Path, damage: str) -> None:
     memory.close()
 
 
+def waiting(home: Path) -> list[str]:
+    """Ids of the outcomes that wait beside the journal."""
+    found = (home / "memory" / "pending").glob("*.json")
+    return sorted(json.loads(path.read_text())["id"] for path in found)
+
+
 def test_a_newer_schema_is_refused_unharmed(home: Path, memory: Memory) -> None:
     fill(memory, 2)
     memory.close()
     spoil(home, "PRAGMA user_version = 99")
     before = journal(home).read_bytes()
     for use in (
-        lambda: memory.remember(make_outcome("x")),
         memory.tallies,
         memory.stats,
         lambda: memory.neighbours(unit_vector("x"), EMBEDDER),
@@ -370,6 +375,10 @@ def test_a_newer_schema_is_refused_unharmed(home: Path, memory: Memory) -> None:
         with pytest.raises(StoreError, match="newer acr") as caught:
             use()
         assert "Upgrade acr" in caught.value.hint
+    told: list[str] = []
+    Memory(home, tell=told.append).remember(make_outcome("x"))
+    assert "newer acr" in told[0]
+    assert waiting(home) == ["x"]
     assert journal(home).read_bytes() == before
 
 
@@ -381,11 +390,11 @@ def test_a_foreign_file_is_refused_unharmed(home: Path, memory: Memory, content:
     else:
         journal(home).write_bytes(content)
     before = journal(home).read_bytes()
+    memory.remember(make_outcome("x"))
+    assert waiting(home) == ["x"]
     with pytest.raises(StoreError) as caught:
-        memory.remember(make_outcome("x"))
-    assert caught.value.hint
-    with pytest.raises(StoreError):
         memory.stats()
+    assert caught.value.hint
     assert journal(home).read_bytes() == before
 
 
@@ -433,14 +442,15 @@ from acr_cli.memory.store import Memory
 from tests.memory.outcomes import make_outcome
 if os.getuid() == 0:
     os.setgroups([]); os.setgid(1000); os.setuid(1000)
-told = []
-memory = Memory(Path(sys.argv[1]))
+told, lines = [], []
+memory = Memory(Path(sys.argv[1]), tell=lines.append)
 for use in (lambda: memory.remember(make_outcome("x")), lambda: memory.stats().outcomes):
     try:
         told.append(use())
     except AcrError as error:
         told.append([error.exit_code, error.message, error.hint])
-print(json.dumps(told))
+places = [place.exists() for place in memory._pending.places]
+print(json.dumps([*told, lines, places]))
 """
 
 
@@ -452,46 +462,72 @@ def test_a_home_that_cannot_be_written_says_so_and_can_be_read(open_folder: Path
         memory = Memory(home)
         fill(memory, 3)
         memory.close()
+    spare = open_folder / "spare"
+    spare.mkdir()
+    spare.chmod(0o777)
     for path in [*home.rglob("*"), home]:
         path.chmod(0o555 if path.is_dir() else 0o444)
     done = subprocess.run(
         [sys.executable, "-c", AS_ANOTHER_USER, str(home)],
         cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(spare)},
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    refused, read = json.loads(done.stdout)
-    assert refused[0] == 1
-    assert refused[1].startswith(f"The memory at {home}")
-    assert "permissions" in refused[2]
+    kept, read, (line,), places = json.loads(done.stdout)
+    assert kept is None  # it did not raise
+    assert line.startswith(f"The memory at {home}")
+    assert f"waits in {spare}" in line
+    assert places == [False, True]
     assert read == (3 if filled else 0)
 
 
-def test_a_full_disk_says_so_and_keeps_what_was_there(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
+def test_a_full_disk_costs_no_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, spare = tmp_path / "disk", tmp_path / "spare"
     disk.mkdir()
+    spare.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spare))
     command = ["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(disk)]
     if os.getuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode != 0:
         pytest.skip("needs the right to mount a small file system")
     try:
-        memory, kept, refusal = Memory(disk / "home"), 0, None
-        while refusal is None and kept < 2000:
-            try:
-                memory.remember(make_outcome(f"o{kept}", text="x" * 2000))
-                kept += 1
-            except StoreError as error:
-                refusal = error
-        assert refusal is not None
-        assert "the disk is full" in refusal.message
-        assert "Free some space" in refusal.hint
-        assert kept > 10
-        assert counted(memory) == kept
+        told: list[str] = []
+        memory, number = Memory(disk / "home", tell=told.append), 0
+        while not list(spare.rglob("*.json")) and number < 2000:
+            memory.remember(make_outcome(f"o{number}", text="x y " * 500))
+            number += 1
+        assert number > 10
+        assert "the disk is full" in told[0]
+        assert counted(memory) < number
         memory.close()
-        assert counted(Memory(disk / "home")) == kept
+        subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)  # some space is freed
+        fresh = Memory(disk / "home")
+        fresh.remember(make_outcome("last"))
+        assert counted(fresh) == number + 1
+        assert not list(tmp_path.rglob("pending*/*.json"))
+        fresh.close()
     finally:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_what_waits_and_is_damaged_is_set_aside(home: Path, memory: Memory) -> None:
+    spoiled = home / "memory" / "pending" / "1.json"
+    spoiled.parent.mkdir(parents=True, mode=0o700)
+    spoiled.parent.chmod(0o700)
+    spoiled.write_text('{"type": "outcome", "schema": 1, "id": "half')
+    memory.remember(make_outcome("a"))
+    assert counted(memory) == 1
+    assert [path.name for path in spoiled.parent.iterdir()] == ["1.damaged"]
+
+
+def test_what_waits_can_be_forgotten(home: Path, memory: Memory) -> None:
+    memory._pending.hold(make_outcome("a", candidate="c"))
+    memory._pending.hold(make_outcome("b", candidate="d"))
+    assert memory.forget(candidate="c").outcomes == 1
+    assert [o.id for o in memory.list()] == ["b"]
+    assert not list(home.rglob("pending/*"))
 
 
 def test_a_bound_below_one_is_refused(home: Path) -> None:
