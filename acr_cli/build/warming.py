@@ -9,6 +9,7 @@ of the user's is written.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -39,9 +40,10 @@ from acr_cli.events import (
     RunStarted,
 )
 from acr_cli.history.account import Account, reported
-from acr_cli.history.cache import Examinations
+from acr_cli.history.cache import Examinations, alone, folder_of
 from acr_cli.history.commits import Walk, walk
 from acr_cli.history.examining import examine
+from acr_cli.history.installed import environments, installed_copy
 from acr_cli.history.laying import lay_task
 from acr_cli.history.prospects import prospects
 from acr_cli.history.records import (
@@ -81,13 +83,14 @@ def warm(settings: Settings, *, where: Path, commits: int, emit: Emit) -> WarmRe
     settings = replace(settings, attempts=len(pool))
     for dead in sweep_runs(settings.home):
         emit(Notice(level="info", text=obituary(dead)))
-    folder, lock = new_run(settings.home, repository=repository.root, task="acr warm: past commits")
-    try:
-        with lock:
-            return _Warming(settings, pool, repository, folder, emit).carry_out(commits)
-    finally:
-        folder.drop_copies()
-        shutil.rmtree(folder.path, ignore_errors=True)
+    with alone(settings.home, repository.identity):
+        folder, lock = new_run(settings.home, repository=repository.root, task="acr warm: past commits")
+        try:
+            with lock:
+                return _Warming(settings, pool, repository, folder, emit).carry_out(commits)
+        finally:
+            folder.drop_copies()
+            shutil.rmtree(folder.path, ignore_errors=True)
 
 
 class _Warming:
@@ -112,10 +115,9 @@ class _Warming:
         self.backends = self.job.backends()
         self.observer = self.job.observer(folder.path, self.store)
         self.toolchains = self.job.toolchains()
-        self.examinations = Examinations(
-            settings.home / "cache" / "warm" / repository.identity, _key(settings)
-        )
+        self.examinations = Examinations(folder_of(settings.home, repository.identity), _key(settings))
         self._sandbox: Sandbox | None = None
+        self._warned = False
 
     def carry_out(self, commits: int) -> WarmResult:
         started = time.monotonic()
@@ -301,7 +303,10 @@ class _Warming:
         tree = RunTree.copy(job.repository.root, (), job.folder.path)
         if reason := lay_task(self._git, past.prospect, tree):
             raise BaselineCannotStart(f"The state before the commit cannot be laid out: it {reason}.")
-        parts = job.parts(tree, job.sandbox(), ledger)
+        sandbox = job.sandbox()
+        if sandbox.name != "docker":
+            self._warn_of_copies(past)
+        parts = job.parts(tree, sandbox, ledger)
         resting = self.account.resting()
         parts = replace(
             parts,
@@ -312,6 +317,16 @@ class _Warming:
         result = Loop(job.folder.id, parts).fix(Task(text=past.prospect.text))
         # Without a patch, neither `acr apply` nor `acr undo` takes the run for one of the present files.
         return replace(result, patch="", files=(), hint=result.hint if result.error_id else "")
+
+    def _warn_of_copies(self, past: PastTask) -> None:
+        sources = [change.path for change in past.prospect.division.sources]
+        copy = installed_copy(environments(os.environ, self.repository.root), sources)
+        if copy is not None and not self._warned:
+            self._warned = True
+            text = (
+                f"{copy} is a copy of this repository's code, in which a model may find the fix of a commit."
+            )
+            self.emit(Notice(level="warning", text=f"{text} Installed as editable there is none."))
 
     def _hearing(self, ledger: Ledger) -> Emit:
         """The events of a run, counted; an outcome under the name that memory knows it by."""

@@ -8,15 +8,50 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
+from acr_cli.errors import SandboxUnavailable, UsageError
 from acr_cli.history.records import Examined
 from acr_cli.records import CaseResult
 
 _SCHEMA = 1
+
+
+def folder_of(home: Path, repository: str) -> Path:
+    """Where what is known of the commits of a repository (its identity) is kept. Pure."""
+    return home / "cache" / "warm" / repository
+
+
+@contextmanager
+def alone(home: Path, repository: str) -> Iterator[None]:
+    """One call at a time for a repository: two would pay for the same tasks.
+
+    Raises: UsageError while there is another, SandboxUnavailable where nothing can be written."""
+    folder = folder_of(home, repository)
+    lock = FileLock(folder / "lock", timeout=0)
+    try:
+        for place in (home, home / "cache", folder.parent, folder):
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock.acquire()
+    except Timeout as error:
+        raise UsageError(
+            "Another `acr warm` is at work on this repository.", hint="Wait until it ends."
+        ) from error
+    except OSError as error:
+        raise SandboxUnavailable(
+            f"{folder} cannot be written: {(error.strerror or str(error)).lower()}.",
+            hint="acr keeps its files there; free space, or choose another place with ACR_HOME.",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class Examinations:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acr_cli.history.cache import Examinations
+from acr_cli.errors import SandboxUnavailable, UsageError
+from acr_cli.history.cache import Examinations, alone
+from acr_cli.history.installed import environments, installed_copy
 from acr_cli.history.records import Examined
 from acr_cli.records import CaseResult
 
@@ -58,3 +60,32 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     cache.keep(TASK)
 
     assert cache.get(TASK.commit) is None
+
+
+def test_one_call_at_a_time_is_at_work_on_a_repository(tmp_path: Path) -> None:
+    with alone(tmp_path, "one"):
+        with pytest.raises(UsageError, match="at work"), alone(tmp_path, "one"):
+            pass
+        with alone(tmp_path, "another"):
+            pass
+    with alone(tmp_path, "one"):
+        pass
+    assert oct(tmp_path.joinpath("cache", "warm").stat().st_mode & 0o777) == "0o700"
+
+
+def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("in the way")
+
+    with pytest.raises(SandboxUnavailable, match="cannot be written"), alone(tmp_path, "one"):
+        pass
+
+
+def test_an_installed_copy_of_the_sources_is_found(tmp_path: Path) -> None:
+    site = tmp_path / ".venv" / "lib" / "python3.11" / "site-packages"
+    (site / "pkg").mkdir(parents=True)
+    (site / "pkg" / "a.py").write_text("")
+    places = environments({}, tmp_path)
+
+    assert installed_copy(places, ["README", "src/pkg/b.py", "src/pkg/a.py"]) == site / "pkg" / "a.py"
+    assert installed_copy(places, ["src/pkg/b.py", "pkg/__init__.py"]) is None
+    assert installed_copy(environments({"VIRTUAL_ENV": "/nowhere"}, tmp_path / "x"), ["pkg/a.py"]) is None
