@@ -167,6 +167,15 @@ class Toolchain(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsInlineTests(Protocol):
+    """A toolchain of a language whose tests may stand in the file that they test."""
+
+    def with_tests_of(self, path: str, before: bytes, after: bytes, *, new_tests: bool) -> bytes:
+        """`after` with its tests as in `before`; where `new_tests` is set, further ones stay. Pure."""
+        ...
+
+
 # --- the tree of a run ------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ BUILTIN = {
     "typescript": "acr_cli.toolchains.javascript:TypeScript",
     "javascript": "acr_cli.toolchains.javascript:JavaScript",
     "go": "acr_cli.toolchains.go:Go",
+    "rust": "acr_cli.toolchains.rust:Rust",
     "command": "acr_cli.toolchains.command:Command",
 }
 """Toolchains in the order in which a tree is shown to them; `command` knows every tree, so it is last."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
-from acr_cli.toolchains import junit, suite, trees
+from acr_cli.toolchains import arguments, junit, suite, trees
 from acr_cli.toolchains.python_detect import read_text
 from acr_cli.toolchains.suite import Left, plain
 from acr_cli.toolchains.tabled import Tabled
@@ -69,10 +69,10 @@ class Go(Tabled):
     def plan(self, tree: Path, *, command: str | None, tests: Sequence[str], scratch: str) -> TestPlan | None:
         """The user's command if there is one, else `go test ./...` in every module that has tests."""
         if command:
-            arguments = _given(command)
-            if arguments is None:
+            given = _given(command)
+            if given is None:
                 return self.foreign(command, scratch, prelude=_PRELUDE)
-            runs = [_run("", arguments, tests, command, "given by --test")]
+            runs = [_run("", given, tests, command, "given by --test")]
         else:
             runs = list(self._detected(tree, tests))
         if not runs:
@@ -83,7 +83,7 @@ class Go(Tabled):
 
     def _detected(self, tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
         modules = trees.projects(tree, ["go.mod"])
-        options, where = _of_ci(tree)
+        options, where = arguments.of_ci(tree, ("go", "test"), table("go")["arguments"]["from_ci"])
         found = 0
         for module in modules:
             files = trees.files_of(tree, module, others=modules)
@@ -115,46 +115,18 @@ def _given(command: str) -> list[str] | None:
     environment, words = suite.words_of(command)
     if environment or words[:2] != ["go", "test"]:
         return None
-    return _kept(words[2:], table("go")["arguments"]["dropped"])
+    single = [re.sub(r"^--", "-", word) for word in words[2:]]
+    return arguments.kept(single, table("go")["arguments"]["dropped"])
 
 
-def _kept(words: Sequence[str], dropped: Mapping[str, int]) -> list[str]:
-    kept, skip = [], 0
-    for word in words:
-        if skip:
-            skip -= 1
-            continue
-        name, equals, _ = word.partition("=")
-        name = re.sub(r"^--", "-", name)
-        if name in dropped:
-            skip = 0 if equals else dropped[name]
-        else:
-            kept.append(word)
-    return kept
-
-
-def _of_ci(tree: Path) -> tuple[list[str], str]:
-    """Build tags and the like of the first `go test` in a CI file that has some, and the file."""
-    wanted: Mapping[str, int] = table("go")["arguments"]["from_ci"]
-    for file, words in trees.ci_commands(tree, "go", "test"):
-        taken: list[str] = []
-        for at, word in enumerate(words):
-            name, equals, _ = word.partition("=")
-            if name in wanted:
-                taken += [word] if equals else words[at : at + 1 + wanted[name]]
-        if taken:
-            return taken, file
-    return [], ""
-
-
-def _run(folder: str, arguments: Sequence[str], tests: Sequence[str], command: str, reason: str) -> suite.Run:
+def _run(folder: str, words: Sequence[str], tests: Sequence[str], command: str, reason: str) -> suite.Run:
     chosen = [_split(test) for test in tests if not test.endswith(_BUILD)]
     if chosen:
         packages = dict.fromkeys(package for package, _ in chosen)
         names = "|".join(dict.fromkeys(re.escape(name.split("/")[0]) for _, name in chosen))
-        options = [word for word in arguments if word.startswith("-")]
-        arguments = [*options, "-run", f"^({names})$", *packages]
-    line = f"go test -json -count=1 {shlex.join(arguments)}"
+        options = [word for word in words if word.startswith("-")]
+        words = [*options, "-run", f"^({names})$", *packages]
+    line = f"go test -json -count=1 {shlex.join(words)}"
     keep = 'awk -v mere=\'"Action":"output"\' -f $ACR_SCRATCH/acr/acr_cut.awk > $ACR_REPORT/go.jsonl'
     piped = f"{{ {line}; echo $? > $ACR_REPORT/code; }} | {keep}"
     last = 'exit "$(cat $ACR_REPORT/code)"'

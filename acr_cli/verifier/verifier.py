@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from acr_cli.errors import BaselineCannotStart, PathRefused, SandboxUnavailable, UsageError
 from acr_cli.events import Emit, Notice, Progress
-from acr_cli.protocols import Limits, Recipe, Sandbox, TestPlan, Toolchain, Tree
+from acr_cli.protocols import KeepsInlineTests, Limits, Recipe, Sandbox, TestPlan, Toolchain, Tree
 from acr_cli.records import (
     Attempt,
     Baseline,
@@ -115,6 +115,7 @@ class Verifier:
             return Void(reason=attempt.void)
         toolchain, plan = self._settled.toolchain, self._settled.plan
         undone = tampering.undo(tree, since, self._protected, new_tests=step.kind is StepKind.TEST)
+        undone += self._undo_inline(tree, since, new_tests=step.kind is StepKind.TEST)
         touched = tree.changed(since)
         if not touched:
             return _nothing_changed(step, baseline, undone)
@@ -189,6 +190,28 @@ class Verifier:
             return False
         by_language = settled.toolchain.protected(path) if settled.toolchain else False
         return by_language or path in settled.own
+
+    def _undo_inline(self, tree: Tree, since: str, *, new_tests: bool) -> tuple[str, ...]:
+        """Bring back the tests that stand in files of the code under test; what was, for people."""
+        toolchain: object = self._settled.toolchain if self._settled else None
+        if not isinstance(toolchain, KeepsInlineTests):
+            return ()
+        undone = []
+        for path in tree.changed(since):
+            try:
+                file = tree.path(path)
+            except PathRefused:
+                continue
+            after = file.read_bytes() if file.is_file() and not file.is_symlink() else None
+            if after is None:
+                continue
+            tree.restore(since, [path])
+            before = file.read_bytes() if file.is_file() else b""
+            kept = toolchain.with_tests_of(path, before, after, new_tests=new_tests)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(kept)
+            undone += [f"the tests in {path}"] if kept != after else []
+        return tuple(undone)
 
     def _syntax(self, tree: Tree, touched: Sequence[str]) -> tuple[float, str]:
         """The share of the touched files that parse, and what is wrong with the first that does not."""

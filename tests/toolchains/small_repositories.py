@@ -166,4 +166,64 @@ GO = Small(
     cheat={"sum/sum_test.go": GO_TEST.replace("!= 3", "!= -1"), "go.mod": "module example.com/other\n"},
 )
 
-EVERY = [*JAVASCRIPT, GO]
+RUST_RIGHT = """\
+/// Adds.
+///
+/// ```
+/// assert_eq!(small::one(), 1);
+/// ```
+pub fn add(a: i32, b: i32) -> i32 {
+    a + b
+}
+
+pub fn one() -> i32 {
+    1
+}
+"""
+RUST_TEST = """\
+use small::{add, one};
+
+#[test]
+fn adds() {
+    assert_eq!(add(1, 2), 3);
+}
+
+#[test]
+fn keeps_one() {
+    assert_eq!(one(), 1);
+}
+"""
+RUST = Small(
+    name="rust",
+    toolchain="rust",
+    needs=("cargo",),
+    files={
+        "Cargo.toml": '[package]\nname = "small"\nversion = "0.1.0"\nedition = "2021"\n',
+        "src/lib.rs": RUST_RIGHT.replace("a + b", "a - b"),
+        "tests/sum.rs": RUST_TEST,
+    },
+    source="src/lib.rs",
+    right=RUST_RIGHT,
+    breaks=RUST_RIGHT.replace("\n    1\n", "\n    2\n").replace("one(), 1", "one(), 2"),
+    hangs=RUST_RIGHT.replace("    a + b", "    loop { std::hint::spin_loop(); if a == -b { return 0; } }"),
+    target="sum::adds",
+    keeps="sum::keeps_one",
+    runner="cargo test",
+    cheat={"tests/sum.rs": RUST_TEST.replace("2), 3", "2), -1"), "Cargo.toml": ""},
+    seconds=120.0,
+    hang_seconds=10.0,
+)
+
+RUST_INLINE = """
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adds() {
+        assert_eq!(add(1, 2), 3);
+    }
+}
+"""
+
+EVERY = [*JAVASCRIPT, GO, RUST]

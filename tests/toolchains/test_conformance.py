@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,15 @@ from acr_cli.sandbox.choose import open_sandbox
 from acr_cli.toolchains import BUILTIN
 from acr_cli.verifier.verifier import Verifier
 from acr_cli.worktree.tree import RunTree
-from tests.toolchains.small_repositories import EVERY, Small
+from tests.toolchains.small_repositories import EVERY, RUST, RUST_INLINE, Small
 from tests.verifier.conftest import Bench
 
 # What the tests of JavaScript need, installed once: a repository whose owner has installed its dependencies.
 NODE_MODULES = (
     '{"private": true, "devDependencies": {"jest": "^29", "mocha": "^10", "vitest": "^3", "vite": "^6"}}'
 )
+# Read before a test gets a home of its own.
+RUSTUP_HOME = os.environ.get("RUSTUP_HOME") or str(Path.home() / ".rustup")
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +56,7 @@ def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Cal
         repository = request.getfixturevalue("node_modules") if small.setup else None
         opened = open_sandbox(
             sandbox, run_id="r1", home=acr_home, image=None, limits=limits, emit=events.append,
-            environ=dict(os.environ), repository=repository,
+            environ={**os.environ, "RUSTUP_HOME": RUSTUP_HOME}, repository=repository,
         )  # fmt: skip
         verifier = Verifier(
             toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
@@ -107,3 +110,20 @@ def test_a_test_that_hangs_is_ended(small: Small, bench: Callable[..., Bench]) -
     under_test.write({small.source: small.hangs})
     with pytest.raises(BaselineCannotStart, match="did not end within"):
         under_test.baseline()
+
+
+def test_tests_that_stand_in_the_source_cannot_be_weakened(bench: Callable[..., Bench]) -> None:
+    files = {"Cargo.toml": RUST.files["Cargo.toml"], "src/lib.rs": RUST.files["src/lib.rs"] + RUST_INLINE}
+    small = replace(RUST, files=files)
+    under_test = bench(small)
+    baseline = under_test.baseline()
+    assert baseline.targets == ("small::tests::adds",)
+    start = under_test.tree.checkpoint()
+    cheat = under_test.attempt(baseline, {"src/lib.rs": files["src/lib.rs"].replace("2), 3", "2), -1")})
+    assert isinstance(cheat, Failed), cheat
+    assert cheat.evidence.undone == ("the tests in src/lib.rs",)
+    under_test.tree.restore(start)
+    mended = RUST.right + RUST_INLINE.replace("2), 3", "2), -1")
+    both = under_test.attempt(baseline, {"src/lib.rs": mended})
+    assert isinstance(both, Passed), both
+    assert both.evidence.undone == ("the tests in src/lib.rs",)
