@@ -101,6 +101,13 @@ def encode(outcome: Outcome, *, store_text: bool, now: float = math.inf, origin:
     return row._replace(checksum=checksum(row))
 
 
+def reencoded(row: Row, **changes: Any) -> Row:
+    """A sound row with fields of its outcome changed; position, origin and the time it counts at stay."""
+    fresh = encode(replace(decode(row), **changes), store_text=True, origin=row.origin)
+    fresh = fresh._replace(sequence=row.sequence, time=row.time)
+    return fresh._replace(checksum=checksum(fresh))
+
+
 def counted(outcome: Outcome) -> dict[str, Any]:
     """The columns by which a policy tells outcomes apart, and what it counts beside cost and time."""
     return {

@@ -12,14 +12,14 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from acr_cli.memory.encoding import Row, checksum, clean, decode, encode
+from acr_cli.memory.encoding import Row, clean, decode, reencoded, unpack
 from acr_cli.memory.exchange import base_id, content_of
 from acr_cli.memory.schema import mapped, open_for_reading, open_for_writing
 from acr_cli.memory.sums import Decay, Key, Sum, Sums, Weights, count
@@ -158,6 +158,16 @@ class View:
         rows = self._connection.execute(f"SELECT {CHECKPOINT} FROM checkpoint WHERE {condition}", values)  # noqa: S608
         return dict(map(_sum, rows))
 
+    def noted(self, name: str) -> str:
+        """A word kept about the journal, or ""."""
+        found = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return "" if found is None else str(found[0])
+
+    def staged(self, embedder: str) -> set[int]:
+        """Sequences for which a new vector of this embedder waits."""
+        query = "SELECT sequence FROM reindexed WHERE embedder = ?"
+        return {sequence for (sequence,) in self._connection.execute(query, (embedder,))}
+
     def damaged_and_evicted(self) -> int:
         """How many damaged rows have left."""
         (number,) = self._connection.execute("SELECT value FROM meta WHERE name = 'damaged'").fetchone()
@@ -218,6 +228,52 @@ class Journal:
                 _change_live(connection, added)
                 _evict(connection, self._bound, self._decay)
         return added
+
+    def note(self, name: str, value: str, *, unless_known: bool = False) -> None:
+        """Keep a word about the journal. Raises: StoreError."""
+        either = "IGNORE" if unless_known else "REPLACE"
+        with self._writing() as connection:
+            connection.execute(f"INSERT OR {either} INTO meta VALUES (?, ?)", (name, value))  # noqa: S608
+
+    def stage(self, vectors: Mapping[int, bytes], embedder: str) -> None:
+        """Keep new vectors by sequence until all are there. Raises: StoreError."""
+        with self._writing() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO reindexed VALUES (?, ?, ?)",
+                [(sequence, embedder, vector) for sequence, vector in vectors.items()],
+            )
+
+    def swap(self, embedder: str, lacks: Callable[[Row], bool], notes: Mapping[str, str]) -> int | None:
+        """Let the staged vectors of an embedder take the place of the old ones, all at once; how many.
+
+        None, and nothing is changed, while there are rows that lack one and are not staged.
+
+        Raises: StoreError."""
+        query = (
+            f"SELECT {', '.join(f'outcomes.{name}' for name in Row._fields)}, reindexed.vector"  # noqa: S608
+            " FROM outcomes LEFT JOIN reindexed ON reindexed.sequence = outcomes.sequence"
+            " AND reindexed.embedder = ? WHERE outcomes.embedder <> ? OR length(outcomes.vector) = 0"
+        )
+        swapped = 0
+        with self._writing() as connection:
+            found = connection.execute(query, (embedder, embedder)).fetchall()
+            if any(vector is None and lacks(Row._make(cells)) for *cells, vector in found):
+                return None
+            for *cells, vector in found:
+                row = Row._make(cells)
+                if vector is None or not row.sound:
+                    continue
+                fresh = reencoded(row, vector=unpack(vector), embedder=embedder)
+                names = ", ".join(f"{name} = ?" for name in Row._fields[1:])
+                values = (*fresh[1:], row.sequence)
+                connection.execute(f"UPDATE outcomes SET {names} WHERE sequence = ?", values)  # noqa: S608
+                swapped += 1
+            connection.execute("DELETE FROM reindexed")
+            for name, value in notes.items():
+                connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+            if swapped:
+                connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+        return swapped
 
     def forget(self, selection: Selection) -> Forgotten:
         """Remove a selection for good: its pages are overwritten and the log is emptied.
@@ -300,9 +356,7 @@ def _renamed(connection: sqlite3.Connection, row: Row) -> Row:
     id_ = base if content == content_of(decode(known)) else f"{base}~{content}"
     if id_ == row.id:
         return row
-    fresh = encode(replace(outcome, id=id_), store_text=True, origin=row.origin)
-    fresh = fresh._replace(time=row.time)  # which may have been set right
-    return fresh._replace(checksum=checksum(fresh))
+    return reencoded(row, id=id_)
 
 
 def _change_live(connection: sqlite3.Connection, difference: int) -> None:

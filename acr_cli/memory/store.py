@@ -19,12 +19,14 @@ from acr_cli.memory.exchange import Refused, Taken
 from acr_cli.memory.journal import Forgotten, Journal, Selection
 from acr_cli.memory.learned import Learned
 from acr_cli.memory.pending import Pending
+from acr_cli.memory.reindex import SPEC, Reindexed, reindex
 from acr_cli.memory.savings import Saved, cheapest, saved, strongest
 from acr_cli.memory.schema import mapped
 from acr_cli.memory.search import alike
 from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
 from acr_cli.memory.steps import learning_curve, routed
 from acr_cli.memory.sums import Decay, count, joined
+from acr_cli.protocols import Embedder
 from acr_cli.records import Neighbour, Outcome, Tally
 
 AT_ONCE = 500  # outcomes in one transaction, and in memory, when many travel
@@ -36,7 +38,8 @@ class Memory:
     `bound` live outcomes are kept. Without `store_text` new outcomes are kept without their text, which makes
     it impossible to embed them again. After `half_life_days` an outcome counts half in `tallies`; None or 0
     forgets nothing. What an evicted outcome has lost by then stays lost when the half-life is made longer.
-    `clock` gives Unix time; `tell` takes a line for the user. Reading makes no file where there is none."""
+    `clock` gives Unix time; `tell` takes a line for the user, and `embedder` names the setting that
+    vectors are made by. Reading makes no file where there is none."""
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class Memory:
         half_life_days: float | None = None,
         clock: Callable[[], float] = time.time,
         tell: Callable[[str], None] = lambda _: None,
+        embedder: str = "",
     ) -> None:
         if bound < 1:
             raise UsageError(
@@ -59,8 +63,10 @@ class Memory:
         self._clock = clock
         self._decay = Decay.of_days(half_life_days)
         self._journal = Journal(self.folder / JOURNAL, bound=bound, decay=self._decay)
+        self._noted = False
         self._lock = RLock()
         self._tell = tell
+        self._embedder = embedder
         self._pending = Pending(self.folder)
         self._learned = Learned(self.folder, self._decay)
 
@@ -85,7 +91,19 @@ class Memory:
                 raise
             self._tell(f"{error.message} The outcome waits in {place.parent} until memory can take it.")
         else:
+            self._note_embedder(outcome.embedder)
             self._take_up()
+
+    def _note_embedder(self, key: str) -> None:
+        """Note which setting the first vectors follow; from then on, only reindexing changes it."""
+        if self._noted or not self._embedder or not key:
+            return
+        self._noted = True
+        with suppress(StoreError), self._journal.view() as view:
+            if view is None or view.noted(SPEC) or view.embedder() != key:
+                return
+        with suppress(StoreError):
+            self._journal.note(SPEC, self._embedder, unless_known=True)
 
     def _take_up(self) -> None:
         """Let the journal take what had to wait."""
@@ -115,6 +133,21 @@ class Memory:
             added += self._journal.take_in(batch)
             total += len(batch)
         return Taken(added=added, known=total - added, refused=tuple(refused))
+
+    def reindex(
+        self,
+        embedder: Embedder,
+        name: str,
+        *,
+        progress: Callable[[int, int], None] = lambda _done, _all: None,
+    ) -> Reindexed:
+        """Embed all kept texts with another embedder, which the setting calls `name`; see `reindex`."""
+        return reindex(self._journal, embedder, name, progress=progress)
+
+    def follows(self) -> str:
+        """The setting that the vectors follow, "" where none is known. Raises: StoreError."""
+        with self._journal.view() as view:
+            return "" if view is None else view.noted(SPEC)
 
     def outcomes(
         self,
