@@ -228,7 +228,7 @@ def _stream(plan: Plan, whole: Matrix) -> Matrix:
         matrix = whole.take((~whole.splits.is_in(list(plan.warm))).to_numpy())
     if plan.only == "*":
         return matrix
-    matrix = matrix.take([row for row, id_ in enumerate(matrix.ids) if fnmatchcase(id_, plan.only)])
+    matrix = matrix.take([fnmatchcase(id_, plan.only) for id_ in matrix.ids])
     if not matrix.tasks:
         raise UsageError(f"No task's id fits --only {plan.only!r}.")
     return matrix

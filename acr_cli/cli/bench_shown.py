@@ -32,8 +32,16 @@ def show_result(console: Console, result: Mapping[str, Any]) -> None:
         if versus := one.get("versus"):
             heading(console, f"{one['policy']} against the others at equal cost, in points of AvgPerf")
             show_table(console, ["=rival", ">difference", ">95 %", "", "at our cost"], _versus(versus))
-    for name, reason in result["left_out"].items():
-        say(console, f"left out: {name}: {reason}", "dim")
+    for reason, names in _left_out(result["left_out"]).items():
+        say(console, f"left out: {', '.join(names)}: {reason}", "dim")
+
+
+def _left_out(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """By reason, who. Pure."""
+    found: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        found.setdefault(reason.removeprefix(f"The policy {name} "), []).append(name)
+    return found
 
 
 def setting(result: Mapping[str, Any]) -> str:
