@@ -24,6 +24,7 @@ from acr_cli.parts import load
 from acr_cli.protocols import Backend, Limits, Observer, Sandbox, Store, Toolchain, Verifier
 from acr_cli.records import Candidate, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
+from acr_cli.worktree.contents import keep_changes
 from acr_cli.worktree.delivery import deliver
 from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.kept import changes_since
@@ -238,7 +239,9 @@ class Job:
         """The verified patch into the user's tree; one that cannot be applied is kept in the run."""
         try:
             self.folder.keep_patch(result.patch)
-            deliver(self.repository.root, changes_since(tree, start), self.folder.path)
+            changes = changes_since(tree, start)
+            keep_changes(self.folder.path, changes)
+            deliver(self.repository.root, changes, self.folder.path)
         except (PatchConflict, OSError) as error:
             problem = error if isinstance(error, PatchConflict) else _unwritable(self.folder, error)
             return replace(

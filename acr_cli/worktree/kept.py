@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from acr_cli.errors import PatchConflict, UsageError
+from acr_cli.worktree.contents import keep_changes, kept_changes
 from acr_cli.worktree.delivery import Change, Content, content_of, deliver
 from acr_cli.worktree.repository import Repository
+from acr_cli.worktree.reversal import reverse
 from acr_cli.worktree.runs import RunFolder
 from acr_cli.worktree.tree import RunTree, touched
 
@@ -55,13 +58,20 @@ def apply_kept(repository: Repository, run: RunFolder) -> Carried:
 def undo(repository: Repository, run: RunFolder) -> Carried:
     """Reverse exactly the patch of a run; later edits elsewhere are kept.
 
-    Raises: UsageError when there is nothing to undo, PatchConflict when its lines were changed since."""
+    Raises: UsageError when there is nothing to undo; PatchConflict when lines of it were changed since, which
+    names them, and nothing is written then."""
     _check_belongs(repository, run)
     if not can_undo(run):
         raise UsageError(
             f"{run.id} has changed nothing that is still there.", hint="`acr runs list` shows runs."
         )
-    files = _carry_over(repository, run, reverse=True)
+    changes = kept_changes(run.path)
+    if changes is None:
+        files = _carry_over(repository, run, reverse=True)
+    else:
+        files = tuple(sorted(changes))
+        with run.at_rest():
+            deliver(repository.root, _reversed(repository.root, run, changes), run.path)
     run.update(undone=True)
     return Carried(run=run.id, files=files, patch=run.patch)
 
@@ -87,8 +97,60 @@ def _carry_over(repository: Repository, run: RunFolder, *, reverse: bool) -> tup
                 error.message,
                 hint=f"Its lines were changed since; `acr runs show {run.id}` prints the patch.",
             ) from error
-        deliver(repository.root, changes_since(tree, start), run.path)
+        changes = changes_since(tree, start)
+        if not reverse:
+            keep_changes(run.path, changes)
+        deliver(repository.root, changes, run.path)
     return names
+
+
+def _reversed(root: Path, run: RunFolder, changes: Mapping[str, Change]) -> dict[str, Change]:
+    """What to write so that each file is without the run's changes. Raises: PatchConflict, naming what cannot
+    be taken back."""
+    wanted: dict[str, Change] = {}
+    refused: list[str] = []
+    hunks = 0
+    for name, change in changes.items():
+        now = content_of(root / name)
+        if now in (change.after, change.before):
+            hunks += 1
+            wanted[name] = Change(before=now, after=change.before)
+        elif now is None or change.before is None or change.after is None or not _are_texts(now, change):
+            hunks += 1
+            refused.append(f"{name} ({_fate(now, change)})")
+        else:
+            reversal = reverse(change.before.data, change.after.data, now.data)
+            hunks += reversal.total
+            if reversal.refused:
+                refused += [f"{name} {hunk.place}" for hunk in reversal.refused]
+            mode = change.before.mode if now.mode == change.after.mode else now.mode
+            wanted[name] = Change(before=now, after=Content(mode=mode, data=reversal.content))
+    if refused:
+        raise PatchConflict(
+            f"{len(refused)} of {hunks} hunks cannot be taken back, since what is there was edited later:"
+            f" {_listed(refused)}; nothing was written.",
+            hint=f"Take them back by hand; `acr runs show {run.id}` prints the patch.",
+        )
+    return {name: change for name, change in wanted.items() if change.before != change.after}
+
+
+def _are_texts(now: Content, change: Change) -> bool:
+    """Whether all three contents are files with lines."""
+    contents = [each for each in (now, change.before, change.after) if each is not None]
+    return all(each.mode != "120000" and b"\0" not in each.data for each in contents)
+
+
+def _fate(now: Content | None, change: Change) -> str:
+    if now is None:
+        return "is not there any more"
+    if change.after is None:
+        return "is there again"
+    return "was made by the run, and edited since" if change.before is None else "is no text"
+
+
+def _listed(things: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(things) - most} more" if len(things) > most else ""
+    return ", ".join(things[:most]) + more
 
 
 def _check_belongs(repository: Repository, run: RunFolder) -> None:

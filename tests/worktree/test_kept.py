@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from acr_cli.errors import PatchConflict, UsageError
+from acr_cli.worktree.contents import CONTENTS
 from acr_cli.worktree.kept import apply_kept, can_apply, can_undo, undo
 from acr_cli.worktree.repository import Repository, open_repository
 from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
@@ -172,9 +173,8 @@ def test_lines_that_were_added_at_the_end_of_a_short_file_stay(
 def test_what_a_run_emptied_is_not_put_back_among_new_lines(repository: Repository, run: RunFolder) -> None:
     fixed(repository, run, "s.py", "old\n", "")
     (repository.root / "s.py").write_text("mine\n")
-    with pytest.raises(PatchConflict, match="does not apply") as caught:
+    with pytest.raises(PatchConflict, match=r"^1 of 1 hunks .* s\.py at the beginning;"):
         undo(repository, run)
-    assert "were changed since" in caught.value.hint
     assert (repository.root / "s.py").read_text() == "mine\n"
 
 
@@ -184,3 +184,77 @@ def test_a_run_that_does_not_say_where_it_was_made_is_one_sentence(
     (run.path / "run.json").write_text("")
     with pytest.raises(UsageError, match="is damaged"):
         apply_kept(repository, run)
+
+
+def test_hunks_that_cannot_be_taken_back_are_named_and_nothing_is_written(
+    repository: Repository, run: RunFolder
+) -> None:
+    changed = LINES.replace("line 3\n", "line three\n").replace("line 20\nline 21\n", "twenty\n")
+    fixed(repository, run, "s.py", LINES, changed.replace("line 29\n", ""))
+    file = repository.root / "s.py"
+    edited = file.read_text().replace("twenty\n", "my twenty\n") + "mine\n"
+    file.write_text(edited)
+    with pytest.raises(PatchConflict) as caught:
+        undo(repository, run)
+    assert caught.value.message == (
+        "2 of 3 hunks cannot be taken back, since what is there was edited later: s.py line 21, s.py after "
+        "line 28; nothing was written."
+    )
+    assert f"acr runs show {run.id}" in caught.value.hint
+    assert caught.value.exit_code == 1
+    assert file.read_text() == edited
+    assert can_undo(run)
+
+
+def test_files_that_were_made_or_deleted_are_taken_back_only_as_they_are(
+    repository: Repository, run: RunFolder
+) -> None:
+    apply_kept(repository, run)
+    (repository.root / "new" / "d.txt").write_text("d and mine\n")
+    (repository.root / "gone").mkdir()
+    (repository.root / "gone" / "c.txt").write_text("another c\n")
+    (repository.root / "a.txt").unlink()
+    with pytest.raises(PatchConflict) as caught:
+        undo(repository, run)
+    for said in (
+        "3 of 3 hunks",
+        "a.txt (is not there any more)",
+        "gone/c.txt (is there again)",
+        "new/d.txt (was made by the run, and edited since)",
+    ):
+        assert said in caught.value.message
+
+
+def test_what_the_user_took_back_already_is_no_obstacle(repository: Repository, run: RunFolder) -> None:
+    before = contents(repository.root)
+    apply_kept(repository, run)
+    (repository.root / "new" / "d.txt").unlink()
+    (repository.root / "new").rmdir()
+    (repository.root / "a.txt").write_text(LINES)
+    undo(repository, run)
+    assert contents(repository.root) == before
+    assert not can_undo(run)
+
+
+def test_executable_bits_of_the_user_stay(repository: Repository, run: RunFolder) -> None:
+    apply_kept(repository, run)
+    (repository.root / "a.txt").chmod(0o755)
+    undo(repository, run)
+    assert (repository.root / "a.txt").read_text() == LINES
+    assert (repository.root / "a.txt").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize("kept", [None, b"", b"garbage", b"\x1f\x8b\x08\0\0\0\0\0\0\0broken"])
+def test_without_the_kept_contents_the_patch_is_reversed(
+    repository: Repository, run: RunFolder, kept: bytes | None
+) -> None:
+    before = contents(repository.root)
+    apply_kept(repository, run)
+    place = run.path / CONTENTS
+    assert place.stat().st_mode & 0o077 == 0 or run.path.stat().st_mode & 0o077 == 0
+    if kept is None:
+        place.unlink()
+    else:
+        place.write_bytes(kept)
+    undo(repository, run)
+    assert contents(repository.root) == before
