@@ -8,6 +8,8 @@ BUILTIN = {
     "javascript": "acr_cli.toolchains.javascript:JavaScript",
     "go": "acr_cli.toolchains.go:Go",
     "rust": "acr_cli.toolchains.rust:Rust",
+    "cpp": "acr_cli.toolchains.c:Cpp",
+    "c": "acr_cli.toolchains.c:C",
     "command": "acr_cli.toolchains.command:Command",
 }
 """Toolchains in the order in which a tree is shown to them; `command` knows every tree, so it is last."""

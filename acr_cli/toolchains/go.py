@@ -75,11 +75,11 @@ class Go(Tabled):
             runs = [_run("", given, tests, command, "given by --test")]
         else:
             runs = list(self._detected(tree, tests))
+            task = None if runs else self.by_task(tree, "")
+            runs += [task] if task else []
         if not runs:
             return None
-        return suite.plan(
-            runs, scratch, environment=self.environment(scratch), prelude=_PRELUDE, files=("acr_cut.awk",)
-        )
+        return suite.plan(runs, scratch, environment=self.environment(scratch), prelude=_PRELUDE)
 
     def _detected(self, tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
         modules = trees.projects(tree, ["go.mod"])

@@ -101,7 +101,7 @@ def _inside(test: str, folder: str) -> bool:
 
 def _run(found: Found, tests: Sequence[str]) -> suite.Run:
     if found.runner == suite.BY_EXIT_CODE:
-        lines: tuple[str, ...] = (" ".join(found.words),)
+        lines = suite.captured(" ".join(found.words))
     else:
         lines = (_line(found, tests),)
     local = 'PATH="$PWD/node_modules/.bin:$PATH"; export PATH'

@@ -63,11 +63,11 @@ class Rust(Tabled):
             runs = [_run("", _split(words[2:]), tests, command, "given by --test")]
         else:
             runs = list(_detected(tree, tests))
+            task = None if runs else self.by_task(tree, "")
+            runs += [task] if task else []
         if not runs:
             return None
-        return suite.plan(
-            runs, scratch, environment=self.environment(scratch), prelude=_PRELUDE, files=("acr_cut.awk",)
-        )
+        return suite.plan(runs, scratch, environment=self.environment(scratch), prelude=_PRELUDE)
 
     def with_tests_of(self, path: str, before: bytes, after: bytes, *, new_tests: bool) -> bytes:
         """See `protocols.KeepsInlineTests`; most tests of Rust stand beside what they test."""

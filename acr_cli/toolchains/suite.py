@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from acr_cli.protocols import CommandResult, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
-from acr_cli.toolchains import junit
+from acr_cli.toolchains import junit, lines
 from acr_cli.toolchains.tables import injected, table
 
 BY_EXIT_CODE = "command"
@@ -61,6 +61,15 @@ class Left:
         return f"{self.folder}/{name}" if self.folder and not name.startswith("/") else name
 
 
+def captured(command: str) -> tuple[str, ...]:
+    """Lines for sh that run a command by whose output and exit code it is decided. Pure."""
+    cut = "awk -v mere='^' -f $ACR_SCRATCH/acr/acr_cut.awk"
+    return (
+        f"{{ {command} 2>&1; echo $? > $ACR_REPORT/code; }} | {cut} | tee $ACR_REPORT/output.txt",
+        'exit "$(cat $ACR_REPORT/code)"',
+    )
+
+
 Reader = Callable[[Left], tuple[Sequence[CaseResult], str]]
 """The cases of a run, and why it could not start ("" if it did)."""
 
@@ -76,18 +85,18 @@ def plan(
     reason: str = "",
 ) -> TestPlan:
     """The script of some runs. `prelude` goes before them, at the root; `files` are ours, by name."""
-    lines = ["ACR_SCRATCH=$1; export ACR_SCRATCH", *prelude, "acr_code=0"]
+    script = ["ACR_SCRATCH=$1; export ACR_SCRATCH", *prelude, "acr_code=0"]
     for number, run in enumerate(runs):
         folder = f"$ACR_SCRATCH/reports/{number}"
-        lines += [f"mkdir -p {folder}", "(", f"ACR_REPORT={folder}", "export ACR_REPORT"]
-        lines += [f"cd {shlex.quote(run.folder)} || exit 126"] if run.folder else []
+        script += [f"mkdir -p {folder}", "(", f"ACR_REPORT={folder}", "export ACR_REPORT"]
+        script += [f"cd {shlex.quote(run.folder)} || exit 126"] if run.folder else []
         if run.build:
-            lines += ["(", "set -e", *run.build, ") > $ACR_REPORT/build.txt 2>&1", "acr_built=$?"]
-            lines += ["cat $ACR_REPORT/build.txt", "echo $acr_built > $ACR_REPORT/built"]
-            lines += ["[ $acr_built -eq 0 ] || exit $acr_built"]
-        lines += [*run.lines, ")", f"acr_one=$?; echo $acr_one > {folder}/exit"]
-        lines += ["[ $acr_one -eq 0 ] || acr_code=$acr_one"]
-    lines += ["tar -C $ACR_SCRATCH/reports -cf $ACR_SCRATCH/report.tar .", "exit $acr_code", ""]
+            script += ["(", "set -e", *run.build, ") > $ACR_REPORT/build.txt 2>&1", "acr_built=$?"]
+            script += ["cat $ACR_REPORT/build.txt", "echo $acr_built > $ACR_REPORT/built"]
+            script += ["[ $acr_built -eq 0 ] || exit $acr_built"]
+        script += [*run.lines, ")", f"acr_one=$?; echo $acr_one > {folder}/exit"]
+        script += ["[ $acr_one -eq 0 ] || acr_code=$acr_one"]
+    script += ["tar -C $ACR_SCRATCH/reports -cf $ACR_SCRATCH/report.tar .", "exit $acr_code", ""]
     index = [
         {"folder": r.folder, "runner": r.runner, "build": r.build_name, "command": r.command} for r in runs
     ]
@@ -101,9 +110,9 @@ def plan(
         report=f"{scratch}/report.tar",
         environment={**table("shared")["environment"], **environment},
         files={
-            f"{scratch}/acr/run": "\n".join(lines).encode(),
+            f"{scratch}/acr/run": "\n".join(script).encode(),
             f"{scratch}/acr/runs.json": json.dumps(index).encode(),
-            **{f"{scratch}/acr/{name}": injected(name) for name in files},
+            **{f"{scratch}/acr/{name}": injected(name) for name in dict.fromkeys(("acr_cut.awk", *files))},
         },
     )
 
@@ -157,7 +166,8 @@ def _one(
         if built:
             return cases, ""
     if left.runner == BY_EXIT_CODE:
-        return [*cases, *_by_exit_code(left, entry["command"], result)], _unrunnable(left)
+        told = lines.cases(left.text("output.txt"))
+        return [*cases, *told, *_by_exit_code(left, entry["command"], result)], _unrunnable(left)
     found, fault = readers[left.runner](left)
     fault = _unrunnable(left) if not found and _unrunnable(left) else fault
     if not found and not fault and left.code is not None:
@@ -172,7 +182,7 @@ def _by_exit_code(left: Left, command: str, result: CommandResult) -> list[CaseR
     passed = left.code == 0
     return [
         CaseResult(
-            id=left.path(command) if left.folder else command,
+            id=f"{command} (in {left.folder})" if left.folder else command,
             outcome="passed" if passed else "failed",
             message="" if passed else last_line(left.output) or f"exit code {left.code}",
             detail="" if passed else junit.cut(left.output, junit.DETAIL_CHARS),

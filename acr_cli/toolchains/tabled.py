@@ -44,11 +44,14 @@ class Tabled:
     def foreign(
         self, command: str, scratch: str, *, prelude: Sequence[str] = (), files: Sequence[str] = ()
     ) -> TestPlan:
-        """A command of the user's that no reader knows: its exit code decides."""
+        """A command of the user's that no reader knows: its output and its exit code decide."""
         run = suite.Run(
-            folder="", runner=suite.BY_EXIT_CODE, lines=(f"sh -c {shlex.quote(command)}",), command=command,
-            reason="given by --test; its exit code decides",
-        )  # fmt: skip
+            folder="",
+            runner=suite.BY_EXIT_CODE,
+            lines=suite.captured(f"sh -c {shlex.quote(command)}"),
+            command=command,
+            reason="given by --test; its output and its exit code decide",
+        )
         return suite.plan([run], scratch, environment=self.environment(scratch), prelude=prelude, files=files)
 
     def environment(self, scratch: str) -> dict[str, str]:
@@ -64,6 +67,6 @@ class Tabled:
         if not command:
             return None
         return suite.Run(
-            folder=folder, runner=suite.BY_EXIT_CODE, lines=(command,), command=command,
-            reason=f"{reason}; its exit code decides",
+            folder=folder, runner=suite.BY_EXIT_CODE, lines=suite.captured(command), command=command,
+            reason=f"{reason}; its output and its exit code decide",
         )  # fmt: skip

@@ -226,4 +226,79 @@ mod tests {
 }
 """
 
-EVERY = [*JAVASCRIPT, GO, RUST]
+C_RIGHT = "int add(int a, int b) {\n    return a + b;\n}\n\nint one(void) {\n    return 1;\n}\n"
+C_TEST = """\
+#include <stdio.h>
+#include <string.h>
+
+int add(int a, int b);
+int one(void);
+
+int main(int argc, char **argv) {
+    int adds = argc > 1 && strcmp(argv[1], "adds") == 0;
+    int got = adds ? add(1, 2) : one(), want = adds ? 3 : 1;
+    if (got != want) {
+        fprintf(stderr, "got %d, want %d\\n", got, want);
+        return 1;
+    }
+    return 0;
+}
+"""
+CMAKE = """\
+cmake_minimum_required(VERSION 3.10)
+project(small LANGUAGE)
+option(SMALL_BUILD_TESTS "build the tests" OFF)
+add_library(sum sum.EXT)
+if(SMALL_BUILD_TESTS)
+  enable_testing()
+  add_executable(test_sum tests/test_sum.EXT)
+  target_link_libraries(test_sum sum)
+  add_test(NAME adds COMMAND test_sum adds)
+  add_test(NAME keeps_one COMMAND test_sum one)
+endif()
+"""
+MESON = """\
+project('small', 'c')
+sum = static_library('sum', 'sum.c')
+test_sum = executable('test_sum', 'tests/test_sum.c', link_with: sum)
+test('adds', test_sum, args: ['adds'])
+test('keeps_one', test_sum, args: ['one'])
+"""
+MAKEFILE = """\
+test: build/test_sum
+\t@echo 1..2
+\t@build/test_sum adds && echo "ok 1 - adds" || echo "not ok 1 - adds"
+\t@build/test_sum one && echo "ok 2 - keeps_one" || echo "not ok 2 - keeps_one"
+build/test_sum: sum.c tests/test_sum.c
+\t@mkdir -p build && $(CC) -o $@ $^
+"""
+
+
+def _c(name: str, *, build: Files, extension: str = "c", **more: object) -> Small:
+    source, test = f"sum.{extension}", f"tests/test_sum.{extension}"
+    return Small(
+        name=name,
+        files={**build, source: C_RIGHT.replace("a + b", "a - b"), test: C_TEST},
+        source=source,
+        right=C_RIGHT,
+        breaks=C_RIGHT.replace("return 1", "return 2"),
+        hangs="#include <unistd.h>\n" + C_RIGHT.replace("return a + b", "for (;;) sleep(b < a)"),
+        target="adds",
+        keeps="keeps_one",
+        cheat={test: C_TEST.replace("? 3 : 1", "? -1 : 1"), next(iter(build)): "# nothing\n"},
+        **{"toolchain": extension, "hang_seconds": 6.0, **more},  # type: ignore[arg-type]
+    )
+
+
+def _cmake(extension: str, language: str) -> Files:
+    return {"CMakeLists.txt": CMAKE.replace("EXT", extension).replace("LANGUAGE", language)}
+
+
+C = [
+    _c("cmake", build=_cmake("c", "C"), needs=("cmake", "cc"), runner="ctest"),
+    _c("cmake-cpp", build=_cmake("cpp", "CXX"), extension="cpp", needs=("cmake", "c++"), runner="ctest"),
+    _c("meson", build={"meson.build": MESON}, needs=("meson", "ninja", "cc"), runner="meson test"),
+    _c("make", build={"Makefile": MAKEFILE}, needs=("make", "cc"), runner="make test"),
+]
+
+EVERY = [*JAVASCRIPT, GO, RUST, *C]
