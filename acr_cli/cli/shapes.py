@@ -97,7 +97,7 @@ def route(context: Context, choice: Choice, candidates: Sequence[Candidate]) -> 
         "reason": choice.reason,
         "policy": choice.policy,
         "explored": choice.explored,
-        "dimension": context.dimension.value,
+        "dimension": str(context.dimension),
         "language": context.language,
         "candidates": [
             {
