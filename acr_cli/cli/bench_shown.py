@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LADDER = "ladder_reg_"
+WIDE = 140  # columns of a terminal from which on all measures stand in one table
+NARROW = 5  # measures in the first of two
 
 
 def show_result(console: Console, result: Mapping[str, Any]) -> None:
@@ -24,10 +26,16 @@ def show_result(console: Console, result: Mapping[str, Any]) -> None:
     policies = result["policies"]
     lams = [name for name in policies[0] if name.startswith(LADDER)]
     columns = ["AvgPerf", "95 %", "CumReg", "USD", "Perf/$", "attempts", "ms"]
-    columns += [f"ladder {name.removeprefix(LADDER)}" for name in lams] + ["orders, sd"]
-    show_table(console, ["=policy", *(f">{each}" for each in columns)], [_row(one, lams) for one in policies])
-    say(console, "ladder L: regret against the best fixed ladder in hindsight, at score - L x USD", "dim")
-    say(console, "orders, sd: of AvgPerf over the orders of the stream, which is no sampling error", "dim")
+    columns += [f"L {name.removeprefix(LADDER)}" for name in lams] + ["sd"]
+    rows = [_row(one, lams) for one in policies]
+    parts = [(0, len(columns))] if console.width >= WIDE else [(0, NARROW), (NARROW, len(columns))]
+    for start, end in parts:
+        if start:
+            say(console)
+        heads = ["=policy", *(f">{each}" for each in columns[start:end])]
+        show_table(console, heads, [[row[0], *row[start + 1 : end + 1]] for row in rows])
+    say(console, "L x: regret against the best fixed ladder in hindsight, by score - x USD", "dim")
+    say(console, "sd: of AvgPerf over the orders of the stream, which is no sampling error", "dim")
     for one in policies:
         if versus := one.get("versus"):
             heading(console, f"{one['policy']} against the others at equal cost, in points of AvgPerf")
