@@ -59,7 +59,7 @@ complete -c acr -n '__acr_at ' -a route -d 'Show which model would be chosen, an
 complete -c acr -n '__acr_at ' -a memory -d 'What acr remembers of past outcomes.'
 complete -c acr -n '__acr_at ' -a bench -d 'Replay policies on recorded outcomes.'
 complete -c acr -n '__acr_at ' -a models -d 'The models that may be chosen.'
-complete -c acr -n '__acr_at ' -a warm -d 'Fill memory from the repository\'s history.'
+complete -c acr -n '__acr_at ' -a warm -d 'Fill memory from this repository\'s own history.'
 complete -c acr -n '__acr_at ' -a runs -d 'Past runs.'
 complete -c acr -n '__acr_at ' -a config -d 'Settings: show, set, set up.'
 complete -c acr -n '__acr_at ' -a doctor -d 'Check what acr needs on this machine.'

@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "memory": ("acr_cli.cli.memory", "What acr remembers of past outcomes."),
     "bench": ("acr_cli.cli.bench", "Replay policies on recorded outcomes."),
     "models": ("acr_cli.cli.models", "The models that may be chosen."),
-    "warm": ("acr_cli.cli.warm", "Fill memory from the repository's history."),
+    "warm": ("acr_cli.cli.warm", "Fill memory from this repository's own history."),
     "runs": ("acr_cli.cli.runs", "Past runs."),
     "config": ("acr_cli.cli.config", "Settings: show, set, set up."),
     "doctor": ("acr_cli.cli.doctor", "Check what acr needs on this machine."),
