@@ -46,8 +46,8 @@ def fix(
     task: str = typer.Argument(
         None, metavar="TASK|-", help="What to do; without it: make failing tests pass."
     ),
-    issue: str = typer.Option(None, metavar="FILE|-", help="The text of an issue."),
-    log: str = typer.Option(None, metavar="FILE|-", help="A failing log."),
+    issue: str = typer.Option(None, metavar="FILE|-", help="The text of an issue, or its address on GitHub."),
+    log: str = typer.Option(None, metavar="FILE|-", help="A failing log, also as a CI service prints it."),
     test: str = typer.Option(None, metavar="CMD", help="The test command; otherwise it is detected."),
     model: str = typer.Option(None, metavar="MODEL", help="This model only, without routing."),
     allow: str = typer.Option(None, metavar="MODEL,...", help="Choose among these models only."),

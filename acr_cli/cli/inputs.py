@@ -8,11 +8,11 @@ import stat
 import sys
 from pathlib import Path
 
+from acr_cli.cli.ci_logs import failing_part
 from acr_cli.errors import UsageError
 from acr_cli.records import Task
 
 TASK_BYTES = 1024 * 1024
-LOG_HEAD, LOG_TAIL = 64 * 1024, 192 * 1024  # characters of a long log that are kept
 PATIENCE = 0.25  # seconds that a silent pipe is given, so that a program just started beside us may write
 
 
@@ -28,6 +28,8 @@ def read_task(task: str | None, issue: str | None, log: str | None, test: str | 
     text = remark = ""
     if task == "-" or issue == "-":
         text = _stdin_text()
+    elif issue is not None and issue.startswith(("https://", "http://")):
+        text, remark = _issue(issue)
     elif issue is not None:
         text = _file(issue, "--issue")
     elif task is not None:
@@ -42,10 +44,16 @@ def read_task(task: str | None, issue: str | None, log: str | None, test: str | 
         raise UsageError("The task is longer than 1 MiB.", hint="Give a log with --log, which is shortened.")
     said = ""
     if log is not None:
-        said = shortened(_stdin_text() if log == "-" else _file(log, "--log"))
+        said = failing_part(_stdin_text() if log == "-" else _file(log, "--log"))
         if not said.strip():
             raise UsageError("The log is empty.")
     return Task(text=text.strip(), log=said, test_command=test), remark
+
+
+def _issue(address: str) -> tuple[str, str]:
+    from acr_cli.cli.github import read_issue  # it brings an HTTP client, which most calls do not need
+
+    return read_issue(address, os.environ)
 
 
 def _file(name: str, flag: str) -> str:
@@ -78,11 +86,3 @@ def piped() -> tuple[str, str]:
     if not ready:
         return "", "standard input is open but silent, and is not waited for; `acr fix -` waits."
     return _stdin_text(), ""
-
-
-def shortened(log: str) -> str:
-    """Head and tail of a long log. Pure."""
-    if len(log) <= LOG_HEAD + LOG_TAIL:
-        return log
-    left_out = len(log) - LOG_HEAD - LOG_TAIL
-    return f"{log[:LOG_HEAD]}\n[... {left_out} characters left out ...]\n{log[-LOG_TAIL:]}"
