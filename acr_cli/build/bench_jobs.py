@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from acr_cli.build import benching
@@ -22,18 +24,33 @@ class _Worker:
 def in_processes(
     plan: benching.Plan, stage: benching.Stage, cache: Path, names: Sequence[str], tick: benching.Tick
 ) -> Iterator[tuple[str, benching.Streams | UsageError | ConfigurationError]]:
-    """As one process would yield them: by policy, in the order of `names`."""
+    """As one process would yield them: by policy, in the order of `names`.
+
+    Raises: UsageError when a process was killed, for want of memory as a rule."""
     # A process that is forked would inherit the locks of threads that it does not have.
     spawn = multiprocessing.get_context("spawn")
+    share = plan.seeds * stage.matrix.tasks
     with ProcessPoolExecutor(plan.jobs, mp_context=spawn, initializer=_start, initargs=(plan, cache)) as pool:
-        share = plan.seeds * stage.matrix.tasks
-        waiting = [(name, pool.submit(_play, name)) for name in names]
-        for name, future in waiting:
-            yield name, future.result()
-            tick(name, share, share * len(names))
+        try:
+            waiting = [(name, pool.submit(_play, name)) for name in names]
+            for name, future in waiting:
+                yield name, future.result()
+                tick(name, share, share * len(names))
+        except BrokenProcessPool as error:
+            raise UsageError(
+                "A process of the replay was killed.", hint="--jobs 1 takes less memory."
+            ) from error
+        except BaseException:  # an interrupt: what they would still do, nobody waits for
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
 
 
 def _start(plan: benching.Plan, cache: Path) -> None:
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # Ctrl-C reaches every process; only the first one reports it
     _Worker.plan = plan
     _Worker.stage = benching.set_up(plan, cache)
     _Worker.ladders = {seed: benching.ladders_of(_Worker.stage, seed) for seed in range(plan.seeds)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -253,3 +255,16 @@ def test_a_figure_can_be_drawn_of_some(kept: tuple[Path, Path], tmp_path: Path) 
 def test_a_figure_of_another_kind_is_refused(kept: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"not 'a\.gif'"):
         draw(kept, tmp_path / "a.gif")
+
+
+def test_without_matplotlib_a_figure_says_what_to_install(kept: tuple[Path, Path], tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from acr_cli.cli.main import main\n"
+        "raise SystemExit(main(['bench', 'figure', sys.argv[1], '-o', sys.argv[2]]))"
+    )
+    command = [sys.executable, "-c", code, str(kept[0]), str(tmp_path / "a.svg")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3
+    assert "matplotlib" in done.stderr
+    assert "pip install 'acr-cli[bench]'" in done.stderr
