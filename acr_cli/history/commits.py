@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from acr_cli.errors import AcrError
@@ -74,12 +75,14 @@ def entries(git: Git, commit: str) -> tuple[Entry, ...]:
 
 
 def read(git: Git, names: Sequence[str]) -> dict[str, bytes]:
-    """The objects of these ids; one that is missing, as in a partial clone, is left out. Raises: AcrError."""
+    """The objects of these ids. One that is missing is left out; in a partial clone, where git stops at the
+    first of them since nothing is fetched, so may others be."""
     found: dict[str, bytes] = {}
     wanted = list(dict.fromkeys(names))
     for start in range(0, len(wanted), _CHUNK):
         asked = "".join(f"{name}\n" for name in wanted[start : start + _CHUNK]).encode()
-        found.update(_batch(git("--no-replace-objects", "cat-file", "--batch", stdin=asked)))
+        with suppress(AcrError):
+            found.update(_batch(git("--no-replace-objects", "cat-file", "--batch", stdin=asked)))
     return found
 
 
@@ -100,9 +103,13 @@ def _changes(git: Git, names: Sequence[str]) -> Mapping[str, tuple[Change, ...]]
     """What each commit with one parent changed."""
     if not names:
         return {}
-    how = ("--stdin", "-r", "-z", "--raw", "-M", "--no-abbrev", "--always", "--no-ext-diff")
+    how = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-abbrev", "--always", "--no-ext-diff")
     asked = "".join(f"{name}\n" for name in names).encode()
-    fields = iter(git("--no-replace-objects", "diff-tree", *how, stdin=asked).split(b"\0"))
+    try:
+        listing = git("--no-replace-objects", *how, "-M", stdin=asked)
+    except AcrError:  # a partial clone: renames that also change the file cannot be told
+        listing = git("--no-replace-objects", *how, "-M100%", stdin=asked)
+    fields = iter(listing.split(b"\0"))
     found: dict[str, list[Change]] = {}
     current = ""
     for field in fields:

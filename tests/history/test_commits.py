@@ -102,6 +102,23 @@ def test_a_shallow_clone_ends_where_it_ends(history: History, tmp_path: Path) ->
     assert skipped == [("c2", "the clone is shallow and ends here")]
 
 
+def test_nothing_is_fetched_for_a_partial_clone(history: History, tmp_path: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(50))
+    history.commit("first", {"a.py": "1\n", "b.py": text})
+    history.commit("fix", {"a.py": "2\n", "test_a.py": "t\n", "b.py": None, "c.py": f"{text}more\n"})
+    history.commit("last", {"a.py": "3\n", "test_a.py": "u\n"})
+    history.git("config", "uploadpack.allowFilter", "true")
+    address, clone = f"file://{history.root}", tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--filter=blob:none", address, clone], check=True)
+    before = snapshot(clone)
+    skipped: list[tuple[str, str]] = []
+
+    assert found(clone, skipped) == []
+    missing = "its files are not in this clone"
+    assert skipped == [("last", missing), ("fix", missing), ("first", "the first commit")]
+    assert snapshot(clone) == before
+
+
 def test_objects_that_are_missing_are_left_out(history: History) -> None:
     history.commit("first", {"a": "content\n"})
     blob = history.git("rev-parse", "HEAD:a")
