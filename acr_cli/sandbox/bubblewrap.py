@@ -164,7 +164,7 @@ class Bubblewrap:
         self.place = bare
         if not recipe.setup:
             return
-        own = dependencies.users(self._repository, recipe.installed)
+        own = dependencies.users(self._repository, recipe.installed, self._environ)
         if own:
             folder = str(own[0].parent)
             variables = {**bare.variables, dependencies.VARIABLE: folder}

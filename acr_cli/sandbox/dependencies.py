@@ -8,7 +8,7 @@ dependencies in the repository already: then these are taken, and nothing is dow
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 VARIABLE = "ACR_DEPENDENCIES"
@@ -17,8 +17,16 @@ _DEPTH = 4  # folders below the root that are looked into
 _LEFT_OUT = frozenset({".git", ".venv", "target", "build", "dist"})
 
 
-def users(repository: Path | None, names: Sequence[str]) -> tuple[Path, ...]:
-    """The folders of these names in the user's own repository, the root's first; () without the root's."""
+def users(
+    repository: Path | None, names: Sequence[str], environ: Mapping[str, str] | None = None
+) -> tuple[Path, ...]:
+    """The folders of these names in the user's own repository, the root's first; () without the root's.
+
+    A name that begins with ~/ is a folder of the user's home (a package manager's own store)."""
+    home = (environ or {}).get("HOME", "")
+    stores = [Path(home, name[2:]) for name in names if name.startswith("~/") and home]
+    if any(store.is_dir() for store in stores):
+        return tuple(store for store in stores if store.is_dir())
     if repository is None or not any((repository / name).is_dir() for name in names):
         return ()
     found: list[Path] = []

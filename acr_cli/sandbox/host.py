@@ -70,7 +70,7 @@ class Host:
             path = f"{venv / 'bin'}{os.pathsep}{self._base()['PATH']}"
             self.variables = {**self._base(), "VIRTUAL_ENV": str(venv), "PATH": path, **recipe.environment}
         elif recipe.setup:
-            own = dependencies.users(self._repository, recipe.installed)
+            own = dependencies.users(self._repository, recipe.installed, self._environ)
             folder = own[0].parent if own else self._cached_folder(recipe, tree)
             self.variables = {**self.variables, dependencies.VARIABLE: str(folder)}
 

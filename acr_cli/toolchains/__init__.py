@@ -8,6 +8,7 @@ BUILTIN = {
     "javascript": "acr_cli.toolchains.javascript:JavaScript",
     "go": "acr_cli.toolchains.go:Go",
     "rust": "acr_cli.toolchains.rust:Rust",
+    "java": "acr_cli.toolchains.java:Java",
     "cpp": "acr_cli.toolchains.c:Cpp",
     "c": "acr_cli.toolchains.c:C",
     "command": "acr_cli.toolchains.command:Command",

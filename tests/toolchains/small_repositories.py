@@ -26,6 +26,7 @@ class Small:
     cheat: Files = field(default_factory=dict)  # edits to tests and their configuration, all of them undone
     seconds: float = 60.0  # within which all but the hanging patch end
     hang_seconds: float = 3.0
+    debian_maven: bool = False  # whether Debian's packages for Maven stand for what was downloaded before
     setup: bool = False  # whether anything has to be installed
 
 
@@ -301,4 +302,76 @@ C = [
     _c("make", build={"Makefile": MAKEFILE}, needs=("make", "cc"), runner="make test"),
 ]
 
-EVERY = [*JAVASCRIPT, GO, RUST, *C]
+JAVA_RIGHT = """\
+package small;
+
+public class Sum {
+    public static int add(int a, int b) {
+        return a + b;
+    }
+
+    public static int one() {
+        return 1;
+    }
+}
+"""
+JAVA_TEST = """\
+package small;
+
+import static org.junit.Assert.assertEquals;
+
+import org.junit.Test;
+
+public class SumTest {
+    @Test
+    public void adds() {
+        assertEquals(3, Sum.add(1, 2));
+    }
+
+    @Test
+    public void keepsOne() {
+        assertEquals(1, Sum.one());
+    }
+}
+"""
+POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>small</groupId>
+  <artifactId>small</artifactId>
+  <version>1</version>
+  <properties>
+    <maven.compiler.source>17</maven.compiler.source>
+    <maven.compiler.target>17</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+    <dependency>
+      <groupId>junit</groupId>
+      <artifactId>junit</artifactId>
+      <version>4.x</version>
+      <scope>test</scope>
+    </dependency>
+  </dependencies>
+</project>
+"""
+JAVA_SOURCE, JAVA_TESTS = "src/main/java/small/Sum.java", "src/test/java/small/SumTest.java"
+MAVEN = Small(
+    name="maven",
+    toolchain="java",
+    needs=("mvn", "javac"),
+    files={"pom.xml": POM, JAVA_SOURCE: JAVA_RIGHT.replace("a + b", "a - b"), JAVA_TESTS: JAVA_TEST},
+    source=JAVA_SOURCE,
+    right=JAVA_RIGHT,
+    breaks=JAVA_RIGHT.replace("return 1", "return 2"),
+    hangs=JAVA_RIGHT.replace("return a + b", "while (a != b) { Thread.onSpinWait(); } return a"),
+    target="small.SumTest.adds",
+    keeps="small.SumTest.keepsOne",
+    runner="mvn test",
+    cheat={JAVA_TESTS: JAVA_TEST.replace("(3,", "(-1,"), "pom.xml": POM.replace("4.x", "5")},
+    seconds=180.0,
+    hang_seconds=15.0,
+    debian_maven=True,
+)
+
+EVERY = [*JAVASCRIPT, GO, RUST, *C, MAVEN]

@@ -26,6 +26,7 @@ from tests.verifier.conftest import Bench
 NODE_MODULES = (
     '{"private": true, "devDependencies": {"jest": "^29", "mocha": "^10", "vitest": "^3", "vite": "^6"}}'
 )
+DEBIAN_MAVEN = Path("/usr/share/maven-repo")
 # Read before a test gets a home of its own.
 RUSTUP_HOME = os.environ.get("RUSTUP_HOME") or str(Path.home() / ".rustup")
 
@@ -51,6 +52,15 @@ def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Cal
         for name, text in small.files.items():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_text(text)
+        if small.debian_maven:
+            if not (DEBIAN_MAVEN / "org/apache/maven/plugins/maven-resources-plugin").is_dir():
+                pytest.skip("needs Debian's libsurefire-java, libmaven-resources-plugin-java, junit4")
+            store = Path(os.environ["HOME"], ".m2")
+            store.mkdir()
+            # Some of its links lead to packages that are not installed.
+            subprocess.run(
+                ["cp", "-RL", DEBIAN_MAVEN, store / "repository"], capture_output=True, check=False
+            )
         events: list[object] = []
         limits = Limits(seconds=seconds or small.seconds)
         repository = request.getfixturevalue("node_modules") if small.setup else None
