@@ -1,22 +1,33 @@
-"""`python -m acr_cli.memory FOLDER HALF_LIFE`: brings snapshot and collection up to date, prints one line."""
+"""What acr does to its memory in a process apart; prints one line.
+
+python -m acr_cli.memory settle FOLDER HALF_LIFE    snapshot and Chroma collection up to date
+python -m acr_cli.memory team FOLDER                with the team's server, as told on standard input
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from acr_cli.errors import AcrError
-from acr_cli.memory.collection import settle
+from acr_cli.memory.collection import JOURNAL, settle
+from acr_cli.memory.journal import Journal
 from acr_cli.memory.sums import Decay
+from acr_cli.memory.team import Server, synchronise
+
+TEAM_SECONDS = 600
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     os.umask(0o077)  # what Chroma makes is the user's alone
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # Chroma brings onnxruntime along
     try:
-        half_life = None if sys.argv[2] == "None" else float(sys.argv[2])
-        line = settle(Path(sys.argv[1]), Decay(half_life=half_life))
+        line = _team(*arguments[1:]) if arguments[0] == "team" else _settle(*arguments[1:])
     except AcrError as error:
         sys.stderr.write(f"{error.message}\n")
         return 1
@@ -24,5 +35,23 @@ def main() -> int:
     return 0
 
 
+def _settle(folder: str, half_life: str) -> str:
+    return settle(Path(folder), Decay(half_life=None if half_life == "None" else float(half_life)))
+
+
+def _team(folder: str) -> str:
+    signal.alarm(TEAM_SECONDS)  # a server that never answers must not hold the lock for ever
+    told = json.loads(sys.stdin.read())  # the token among it stands in no list of processes
+    journal = Journal(
+        Path(folder) / JOURNAL, bound=told["bound"], decay=Decay.of_days(told["half_life_days"])
+    )
+    try:
+        server = Server(**told["server"])
+        store_text = told["store_text"]
+        return synchronise(Path(folder), journal, server, now=time.time(), store_text=store_text).line()
+    finally:
+        journal.close()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acr_cli.memory import snapshot
+from acr_cli.memory import chroma, snapshot
 from acr_cli.memory.encoding import Row, decode
 from acr_cli.memory.journal import Journal, Span, View
 from acr_cli.memory.learned import Learned
@@ -100,7 +100,15 @@ def read_notes(folder: Path) -> Synced | None:
 def _child(folder: Path, decay: Decay) -> tuple[str, str]:
     """(the child's line, "") or ("", why there is none)."""
     # -P: the folder that acr was started in is the user's repository, and nothing is imported from there.
-    command = [sys.executable, "-P", "-m", "acr_cli.memory", str(folder.absolute()), repr(decay.half_life)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "acr_cli.memory",
+        "settle",
+        str(folder.absolute()),
+        repr(decay.half_life),
+    ]
     try:
         done = subprocess.run(
             command,
@@ -202,19 +210,15 @@ def _missing(view: View, after: int, embedder: str, limit: int) -> list[Row]:
 def _update(folder: Path, notes: Synced, span: Span, rows: Sequence[Row], limit: int) -> str:
     """Check, add, delete, close. Raises: _WrongCollectionError, and what damage makes Chroma raise."""
     (folder / FOLDER).mkdir(mode=FOLDER_MODE, exist_ok=True)
-    client = _open(folder / FOLDER)
+    client = chroma.open_folder(folder / FOLDER)
     try:
-        collection = client.get_or_create_collection(
-            NAME,
-            embedding_function=None,
-            configuration={"hnsw": {"space": "cosine"}},
-            metadata={"embedder": notes.embedder, "journal": notes.journal},
-        )
+        metadata = {"embedder": notes.embedder, "journal": notes.journal}
+        collection = chroma.collection(client, NAME, metadata)
         notes = _checked(collection, notes)
         notes = _add(folder, collection, notes, rows[:limit])
         notes = _remove_evicted(folder, collection, notes, span.first)
     finally:
-        _close(client)
+        chroma.close(client)
     waiting = ", more with the next run" if len(rows) > limit else ""
     return f"{notes.count} outcomes in the Chroma collection{waiting}"
 
@@ -311,18 +315,3 @@ def _write_notes(folder: Path, notes: Synced) -> None:
     fresh = path.with_suffix(".new")
     fresh.write_text(json.dumps(asdict(notes)), encoding="utf-8")
     fresh.replace(path)
-
-
-def _open(path: Path) -> Any:
-    """A client; its declared type lacks `close`."""
-    import chromadb
-    from chromadb.config import Settings
-
-    return chromadb.PersistentClient(path=str(path), settings=Settings(anonymized_telemetry=False))
-
-
-def _close(client: Any) -> None:
-    from chromadb.api.shared_system_client import SharedSystemClient
-
-    client.close()
-    SharedSystemClient.clear_system_cache()

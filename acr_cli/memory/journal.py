@@ -136,11 +136,15 @@ class View:
         yield from map(Row._make, self._connection.execute(query, values))
 
     def embedder(self) -> str:
-        """The key of the newest outcome that has a vector, or ""."""
-        found = self._connection.execute(
-            "SELECT embedder FROM outcomes WHERE length(vector) > 0 ORDER BY sequence DESC LIMIT 1"
-        ).fetchone()
-        return "" if found is None else str(found[0])
+        """The key of the newest outcome that has a vector, if there are any of the newest own one, or ""."""
+        for own in ("origin = '' AND", ""):
+            found = self._connection.execute(
+                f"SELECT embedder FROM outcomes WHERE {own} length(vector) > 0"  # noqa: S608
+                " ORDER BY sequence DESC LIMIT 1"
+            ).fetchone()
+            if found is not None:
+                return str(found[0])
+        return ""
 
     def vectors(self, embedder: str, *, after: int) -> int:
         """How many outcomes above a sequence have a vector of this embedder."""
@@ -167,6 +171,30 @@ class View:
         """Sequences for which a new vector of this embedder waits."""
         query = "SELECT sequence FROM reindexed WHERE embedder = ?"
         return {sequence for (sequence,) in self._connection.execute(query, (embedder,))}
+
+    def own(self, *, after: int) -> int:
+        """How many own outcomes there are above a sequence."""
+        query = "SELECT count(*) FROM outcomes WHERE sequence > ? AND origin = ''"
+        (number,) = self._connection.execute(query, (after,)).fetchone()
+        return int(number)
+
+    def withdrawn(self) -> tuple[Selection, ...]:
+        """What was forgotten here and may still be with the team."""
+        rows = self._connection.execute("SELECT selection FROM withdrawn").fetchall()
+        told = [json.loads(text) for (text,) in rows]
+        return tuple(Selection(**one | {"ids": tuple(one["ids"])}) for one in told)
+
+    def unknown(self, ids: Sequence[str]) -> list[str]:
+        """Those that are not here, never were and were not forgotten."""
+        query = (
+            "SELECT (SELECT 1 FROM outcomes WHERE id = ?) OR (SELECT 1 FROM evicted WHERE id = ?)"
+            " OR (SELECT 1 FROM forgotten WHERE id = ?)"
+        )
+        return [
+            id_
+            for id_ in ids
+            if self._connection.execute(query, (clean(id_), _hash(id_), _hash(id_))).fetchone() != (1,)
+        ]
 
     def damaged_and_evicted(self) -> int:
         """How many damaged rows have left."""
@@ -275,6 +303,11 @@ class Journal:
                 connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
         return swapped
 
+    def told(self, selection: Selection) -> None:
+        """The team knows that these were forgotten. Raises: StoreError."""
+        with self._writing() as connection:
+            connection.execute("DELETE FROM withdrawn WHERE selection = ?", (json.dumps(asdict(selection)),))
+
     def forget(self, selection: Selection) -> Forgotten:
         """Remove a selection for good: its pages are overwritten and the log is emptied.
 
@@ -290,6 +323,9 @@ class Journal:
             ids = [(_hash(id_),) for (id_,) in connection.execute(f"SELECT id {chosen}", values)]
             # Those that come back from elsewhere unasked stay forgotten.
             connection.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", ids)
+            if not selection.since and not selection.dimension and not selection.verdict:
+                told = json.dumps(asdict(selection))
+                connection.execute("INSERT OR IGNORE INTO withdrawn VALUES (?)", (told,))
             live = connection.execute(f"DELETE {chosen}", values).rowcount
             connection.execute("DELETE FROM reindexed WHERE sequence NOT IN (SELECT sequence FROM outcomes)")
             _change_live(connection, -live)

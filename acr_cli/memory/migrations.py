@@ -49,6 +49,7 @@ ADDED_2 = (
 )
 TABLES_2 = (
     "CREATE TABLE forgotten (id INTEGER PRIMARY KEY)",
+    "CREATE TABLE withdrawn (selection TEXT PRIMARY KEY)",
     "CREATE TABLE reindexed (sequence INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL)",
 )
 CHECKPOINT_2 = """

@@ -67,6 +67,7 @@ CREATE TABLE checkpoint (
 ) WITHOUT ROWID;
 CREATE TABLE evicted (id INTEGER PRIMARY KEY);
 CREATE TABLE forgotten (id INTEGER PRIMARY KEY);
+CREATE TABLE withdrawn (selection TEXT PRIMARY KEY);
 CREATE TABLE reindexed (sequence INTEGER PRIMARY KEY, embedder TEXT NOT NULL, vector BLOB NOT NULL);
 CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 INSERT INTO meta VALUES ('journal', lower(hex(randomblob(8)))), ('revision', 0), ('damaged', 0), ('live', 0);

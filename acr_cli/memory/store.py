@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -26,6 +27,7 @@ from acr_cli.memory.search import alike
 from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
 from acr_cli.memory.steps import learning_curve, routed
 from acr_cli.memory.sums import Decay, count, joined
+from acr_cli.memory.team import Server, Synchronised, begin_apart, synchronise
 from acr_cli.protocols import Embedder
 from acr_cli.records import Neighbour, Outcome, Tally
 
@@ -65,6 +67,7 @@ class Memory:
         self._journal = Journal(self.folder / JOURNAL, bound=bound, decay=self._decay)
         self._noted = False
         self._lock = RLock()
+        self._half_life_days = half_life_days
         self._tell = tell
         self._embedder = embedder
         self._pending = Pending(self.folder)
@@ -143,6 +146,21 @@ class Memory:
     ) -> Reindexed:
         """Embed all kept texts with another embedder, which the setting calls `name`; see `reindex`."""
         return reindex(self._journal, embedder, name, progress=progress)
+
+    def synchronise(self, server: Server) -> Synchronised:
+        """Send to and fetch from the team's server. Raises: ConfigurationError, StoreError."""
+        self._take_up()
+        return synchronise(self.folder, self._journal, server, now=self._clock(), store_text=self._store_text)
+
+    def synchronise_apart(self, server: Server) -> None:
+        """Begin to do so in a process of its own, and do not wait. Raises: ConfigurationError."""
+        told = {
+            "server": asdict(server.checked()),
+            "bound": self._bound,
+            "half_life_days": self._half_life_days,
+            "store_text": self._store_text,
+        }
+        begin_apart(self.folder, json.dumps(told))
 
     def follows(self) -> str:
         """The setting that the vectors follow, "" where none is known. Raises: StoreError."""

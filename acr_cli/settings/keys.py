@@ -99,6 +99,15 @@ KEYS: tuple[Key, ...] = (
         kind="days",
         about='after which an outcome counts half; 0 or "none": never forget',
     ),
+    Key(name="memory.url", field="memory_url", kind="text", about="Chroma server that a team shares"),
+    Key(
+        name="memory.token_env",
+        field="memory_token_env",
+        kind="text",
+        about="variable that holds the server's token",
+    ),
+    Key(name="memory.tenant", field="memory_tenant", kind="text", about="of the team on its server"),
+    Key(name="memory.database", field="memory_database", kind="text", about="of the team on its server"),
     Key(name="memory.embedder", field="embedder", kind="text", about="minilm or sentence-transformers:MODEL"),
 )
 BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}

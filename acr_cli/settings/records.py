@@ -63,6 +63,10 @@ class Settings:
     memory_bound: int = 20_000
     store_text: bool = True
     half_life_days: float = 180.0  # of an outcome in memory; 0: nothing is forgotten by age
+    memory_url: str | None = None  # of a Chroma server; None: memory is not shared
+    memory_token_env: str = "CHROMA_TOKEN"  # noqa: S105  the name of a variable
+    memory_tenant: str = "default_tenant"
+    memory_database: str = "default_database"
     embedder: str = "minilm"  # "minilm" | "sentence-transformers:MODEL"
 
     commit: bool = False

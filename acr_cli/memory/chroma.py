@@ -1,0 +1,96 @@
+"""Clients of Chroma: of a folder on this machine, and of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acr_cli.errors import StoreError
+
+if TYPE_CHECKING:
+    from chromadb.api.models.Collection import Collection
+
+SECONDS = 30.0  # for one request to a server
+SPACE: Any = {"hnsw": {"space": "cosine"}}
+
+
+def open_folder(path: Path) -> Any:
+    """A client of a folder; its declared type lacks `close`. May raise or hang when the folder is damaged."""
+    import chromadb
+
+    return chromadb.PersistentClient(path=str(path), settings=_settings())
+
+
+def open_server(
+    *, host: str, port: int, tls: bool, headers: Mapping[str, str], tenant: str, database: str
+) -> Any:
+    """A client of a server. Raises: ServerFailed."""
+    import chromadb
+
+    with failures(host):
+        client = chromadb.HttpClient(
+            host=host,
+            port=port,
+            ssl=tls,
+            headers=dict(headers),
+            tenant=tenant,
+            database=database,
+            settings=_settings(),
+        )
+    if (session := _session(client)) is not None:
+        session.timeout = SECONDS  # Chroma itself would wait for ever
+    return client
+
+
+def collection(client: Any, name: str, metadata: Mapping[str, str]) -> Collection:
+    """The collection of this name, made when there is none; vectors are always given, never computed."""
+    found: Collection = client.get_or_create_collection(
+        name, embedding_function=None, configuration=SPACE, metadata=dict(metadata)
+    )
+    return found
+
+
+def close(client: Any) -> None:
+    """Let go of a client and of all that Chroma shares between clients."""
+    from chromadb.api.shared_system_client import SharedSystemClient
+
+    session = _session(client)
+    client.close()
+    if session is not None:
+        session.close()  # Chroma leaves its connections open
+    SharedSystemClient.clear_system_cache()
+
+
+def _session(client: Any) -> Any:
+    """The HTTP client below a server's client; None where there is none."""
+    return getattr(getattr(client, "_server", None), "_session", None)
+
+
+class ServerFailed(StoreError):
+    """A Chroma server that cannot be reached, or that refuses."""
+
+    id = "memory-server"
+
+
+@contextmanager
+def failures(host: str) -> Iterator[None]:
+    """What a server's client raises, as `ServerFailed`."""
+    import httpx
+    from chromadb.errors import ChromaError
+
+    try:
+        yield
+    except (httpx.HTTPError, ChromaError, ValueError, OSError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ServerFailed(
+            f"The team memory at {host} did not take part: {reason.rstrip('.')}.",
+            hint="Check memory.url and the token; what is not sent goes with the next try.",
+        ) from error
+
+
+def _settings() -> Any:
+    from chromadb.config import Settings
+
+    return Settings(anonymized_telemetry=False)
