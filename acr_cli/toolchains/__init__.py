@@ -9,6 +9,8 @@ BUILTIN = {
     "go": "acr_cli.toolchains.go:Go",
     "rust": "acr_cli.toolchains.rust:Rust",
     "java": "acr_cli.toolchains.java:Java",
+    "ruby": "acr_cli.toolchains.ruby:Ruby",
+    "php": "acr_cli.toolchains.php:Php",
     "cpp": "acr_cli.toolchains.c:Cpp",
     "c": "acr_cli.toolchains.c:C",
     "command": "acr_cli.toolchains.command:Command",

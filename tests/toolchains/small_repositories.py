@@ -374,4 +374,120 @@ MAVEN = Small(
     debian_maven=True,
 )
 
-EVERY = [*JAVASCRIPT, GO, RUST, *C, MAVEN]
+RUBY_RIGHT = """\
+module Sum
+  def self.add(a, b)
+    a + b
+  end
+
+  def self.one
+    1
+  end
+end
+"""
+MINITEST = """\
+require 'minitest/autorun'
+require_relative '../lib/sum'
+
+class SumTest < Minitest::Test
+  def test_adds
+    assert_equal 3, Sum.add(1, 2)
+  end
+
+  def test_keeps_one
+    assert_equal 1, Sum.one
+  end
+end
+"""
+RSPEC = """\
+require_relative '../lib/sum'
+
+RSpec.describe Sum do
+  it 'adds' do
+    expect(Sum.add(1, 2)).to eq(3)
+  end
+
+  it 'keeps one' do
+    expect(Sum.one).to eq(1)
+  end
+end
+"""
+
+
+def _ruby(name: str, *, test_file: str, test: str, **more: object) -> Small:
+    return Small(
+        name=name,
+        toolchain="ruby",
+        files={"lib/sum.rb": RUBY_RIGHT.replace("a + b", "a - b"), test_file: test},
+        source="lib/sum.rb",
+        right=RUBY_RIGHT,
+        breaks=RUBY_RIGHT.replace("    1\n", "    2\n"),
+        hangs=RUBY_RIGHT.replace("a + b", "sleep"),
+        cheat={test_file: test.replace("3", "-1")},
+        **more,  # type: ignore[arg-type]
+    )
+
+
+RUBY = [
+    _ruby(
+        "minitest", test_file="test/sum_test.rb", test=MINITEST, needs=("ruby",), runner="ruby -Itest",
+        target="SumTest#test_adds", keeps="SumTest#test_keeps_one",
+    ),
+    _ruby(
+        "rspec", test_file="spec/sum_spec.rb", test=RSPEC, needs=("ruby", "rspec"), runner="rspec",
+        target="spec/sum_spec.rb > Sum adds", keeps="spec/sum_spec.rb > Sum keeps one",
+    ),
+]  # fmt: skip
+
+PHP_RIGHT = """\
+<?php
+
+class Sum
+{
+    public static function add($a, $b)
+    {
+        return $a + $b;
+    }
+
+    public static function one()
+    {
+        return 1;
+    }
+}
+"""
+PHPUNIT = """\
+<?php
+
+use PHPUnit\\Framework\\TestCase;
+
+require_once __DIR__ . '/../src/Sum.php';
+
+final class SumTest extends TestCase
+{
+    public function testAdds(): void
+    {
+        $this->assertSame(3, Sum::add(1, 2));
+    }
+
+    public function testKeepsOne(): void
+    {
+        $this->assertSame(1, Sum::one());
+    }
+}
+"""
+PHP = Small(
+    name="phpunit",
+    toolchain="php",
+    needs=("php", "phpunit"),
+    files={"src/Sum.php": PHP_RIGHT.replace("$a + $b", "$a - $b"), "tests/SumTest.php": PHPUNIT},
+    source="src/Sum.php",
+    right=PHP_RIGHT,
+    breaks=PHP_RIGHT.replace("return 1", "return 2"),
+    hangs=PHP_RIGHT.replace("return $a + $b", "sleep(600)"),
+    target="SumTest::testAdds",
+    keeps="SumTest::testKeepsOne",
+    runner="phpunit",
+    cheat={"tests/SumTest.php": PHPUNIT.replace("(3,", "(-1,")},
+)
+
+EVERY = [*JAVASCRIPT, GO, RUST, *C, MAVEN, *RUBY, PHP]

@@ -1,0 +1,27 @@
+# A reporter for minitest: one JSON object a line, written when a test has ended.
+require 'json'
+require 'minitest'
+
+module Minitest
+  class AcrReporter < AbstractReporter
+    def record(result)
+      problem = result.failure
+      problem = problem.error if problem.respond_to?(:error) && problem.is_a?(UnexpectedError)
+      owner = result.respond_to?(:klass) ? result.klass : result.class.name
+      file = result.respond_to?(:source_location) ? result.source_location.first : ''
+      entry = {
+        id: "#{owner}##{result.name}", file: file, seconds: result.time,
+        outcome: result.skipped? ? 'skipped' : result.passed? ? 'passed' : 'failed',
+        name: problem ? problem.class.name : '', message: problem ? problem.message : '',
+        stack: problem ? Array(problem.backtrace).first(20).join("\n") : ''
+      }
+      File.open("#{ENV.fetch('ACR_REPORT')}/cases.jsonl", 'a') { |out| out.puts(JSON.generate(entry)) }
+    end
+  end
+
+  def self.plugin_acr_init(_options)
+    reporter << AcrReporter.new
+  end
+end
+
+Minitest.extensions << 'acr' unless Minitest.extensions.include?('acr')
