@@ -113,7 +113,7 @@ _acr_place() {
     'acr runs 0') echo 'choices:list show' ;;
     'acr runs show 0') echo runs ;;
     'acr config 0') echo 'choices:show path set init' ;;
-    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.embedder' ;;
+    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr config set 1') echo value-of-key ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
     esac

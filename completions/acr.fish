@@ -211,7 +211,7 @@ complete -c acr -n '__acr_at config show' -l origin -d 'Say where each value com
 complete -c acr -n '__acr_at config show' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config path' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config set' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.embedder'
+complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
 complete -c acr -n '__acr_at config set' -a '(__acr_value_of_key)'
 complete -c acr -n '__acr_at config init' -l yes -d 'Accept every provider and server that is found.'
 complete -c acr -n '__acr_at config init' -s h -l help -d 'Show help.'
