@@ -41,15 +41,9 @@ class Recording:
         )
 
 
-class Warm(Recording):
-    def __init__(self) -> None:
-        super().__init__()
-        self.given: list[Matrix] = []
-
-    def warm(self, matrix: Matrix) -> None:
-        self.given.append(matrix)
-
-    def answer(self, context: Context) -> str:
+class Answering(Recording):
+    def answer(self, context: Context, candidates: Sequence[Candidate]) -> str:
+        assert {candidate.id for candidate in candidates} >= set(context.failed)
         return context.failed[0]
 
 
@@ -83,13 +77,21 @@ def test_without_forecasts_the_last_attempt_is_handed_in() -> None:
     assert answer == [anonymous(matrix, 0)["m1"]]
 
 
-def test_a_policy_that_can_is_warmed_and_answers_itself() -> None:
-    matrix, policy = made([[0.0, 0.0, 0.0]]), Warm()
-    player = Adapted("warm", lambda _: policy)
-    record = replay(player, matrix, Rules(attempts=2), seed=0, warm=made([[1.0, 0.0, 0.0]] * 2))
+def test_a_policy_that_can_says_itself_what_it_hands_in() -> None:
+    matrix = made([[0.0, 0.0, 0.0]])
+    assert play(Answering(), matrix, attempts=2) == [anonymous(matrix, 0)["m0"]]
 
-    assert [each.tasks for each in policy.given] == [2]
-    assert record.answer.tolist() == [anonymous(matrix, 0)["m0"]]
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_warm_rows_are_tallies_where_they_are_wanted(rows: bool) -> None:
+    matrix, policy = made([[0.0, 0.0]] * 2), Recording()
+    player = Adapted("recording", lambda _: policy, rows=rows)
+    replay(player, matrix, Rules(), seed=0, warm=made([[1.0, 0.0]] * 7))
+
+    passed = {t.candidate: t.passed for t in policy.seen[0].tallies if not t.failed_before}
+    by_column = {column: passed.get(name) for name, column in anonymous(matrix, 0).items()}
+    assert by_column == ({0: 7, 1: 0} if rows else {0: None, 1: None})
+    assert sum(t.outcomes for t in policy.seen[1].tallies if t.verifier == "tests") == 1
 
 
 def test_neighbours_are_the_nearest_past_outcomes_and_warm_rows() -> None:
