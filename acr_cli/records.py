@@ -216,6 +216,10 @@ class Neighbour:
     text: str = ""
 
 
+SCORES = "scores"
+"""The kind of verifier whose u is what an attempt is worth, also of one that failed."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
     """Own outcomes of one candidate that share all that a policy tells apart (Void ones are not kept).
@@ -235,6 +239,8 @@ class Tally:
     output_tokens: float = 0.0
     count: float = 0.0  # of outcomes, discounted as the sums are
     outcomes: int = 0  # of outcomes, never discounted
+    u_passed: float = 0.0  # sums of u, for the kind of verifier `SCORES` alone
+    u_failed: float = 0.0
     gains: tuple[tuple[str, float], ...] = ()
     """By voter, over verified outcomes: sum of log p_voter - log p_all, natural, where p is the probability
     that each had given to what then happened."""
@@ -255,6 +261,7 @@ class Context:
     has_failing_test: bool = False
     failed: tuple[str, ...] = ()  # candidate ids that already failed on this step, in order
     unavailable: tuple[str, ...] = ()  # candidate ids whose machinery broke in this run
+    warm: tuple[str, ...] = ()  # candidate ids that answered in this run a short while ago
     attempts: int = 3  # how many candidates may still be tried on this step, the next one included
     verifier: str = "tests"  # kind of verifier that will judge the step
     neighbours: tuple[Neighbour, ...] = ()

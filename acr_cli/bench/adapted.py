@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from acr_cli.bench.player import Setting
+from acr_cli.bench.rows import tallies_of
 from acr_cli.bench.tallies import Gains, Tallies
 from acr_cli.matrix import Matrix
 from acr_cli.protocols import Policy
@@ -25,23 +26,16 @@ PASSES = 0.5  # the score from which a warm row counts as passed
 
 
 @runtime_checkable
-class Warmed(Protocol):
-    """A policy that takes full rows of true scores before the stream begins."""
-
-    def warm(self, matrix: Matrix) -> None: ...
-
-
-@runtime_checkable
 class Answering(Protocol):
     """A policy that says itself which of its rejected attempts to hand in."""
 
-    def answer(self, context: Context) -> str: ...
+    def answer(self, context: Context, candidates: Sequence[Candidate]) -> str: ...
 
 
 class Adapted:
     """Implements `player.Player` around a policy that `make` opens for a setting.
 
-    Tallies are the outcomes of this stream alone. Neighbours are there where texts were embedded: the nearest
+    Tallies are the outcomes of this stream, with `rows` after those of the warm rows. Neighbours are there where texts were embedded: the nearest
     of the warm rows (each with all of its models) and of the stream's own outcomes. The answer, where nothing
     was accepted, is the policy's own (`answer`), else the tried candidate that it had thought likeliest when
     it first had an opinion on the task, else the last."""
@@ -53,8 +47,10 @@ class Adapted:
         *,
         half_life: float | None = None,
         gains: Gains = lambda _: {},
+        rows: bool = False,
     ) -> None:
         self.name = name
+        self._rows = rows
         self._make = make
         self._half_life = half_life
         self._gains = gains
@@ -64,12 +60,13 @@ class Adapted:
         self._tallies = Tallies(half_life=self._half_life, gains=self._gains)
         self._near = _Nearest(setting) if setting.vectors else None
         self._expected: dict[str, float] = {}
-        if setting.warm is not None and isinstance(self._policy, Warmed):
-            self._policy.warm(setting.warm)
+        self._candidates: Sequence[Candidate] = ()
+        self._warm = tallies_of(setting.warm, setting.attempts) if setting.warm and self._rows else ()
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random) -> Choice | None:
         if not context.failed:
             self._expected = {}
+        self._candidates = candidates
         known = self._known(context)
         choice = self._policy.choose(known, candidates, rng)
         for forecast in choice.forecasts if choice else ():
@@ -83,13 +80,13 @@ class Adapted:
 
     def answer(self, context: Context) -> str:
         if isinstance(self._policy, Answering):
-            return self._policy.answer(self._known(context))
+            return self._policy.answer(self._known(context), self._candidates)
         # Of equals the last: the policy has gone on to it knowing more.
         return max(reversed(context.failed), key=lambda name: self._expected.get(name, -1.0))
 
     def _known(self, context: Context) -> Context:
         near = self._near.of(context.vector) if self._near and context.vector else ()
-        return replace(context, tallies=self._tallies.now(), neighbours=near)
+        return replace(context, tallies=self._warm + self._tallies.now(), neighbours=near)
 
 
 class _Nearest:

@@ -135,7 +135,7 @@ def rates_of(warm: Matrix | None) -> Rates:
     from acr_cli.orchestrator.prior import Prior
 
     if warm is None:
-        return lambda _candidate, _dimension: Prior(value=NEUTRAL, note="nothing is known")
+        return lambda _candidate, _dimension: Prior(value=NEUTRAL, note="nothing is known", known=False)
     labels = warm.dimensions.to_numpy()
     groups = {label: labels == label for label in sorted(set(labels))}
     groups[None] = np.ones(warm.tasks, dtype=bool)

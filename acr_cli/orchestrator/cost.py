@@ -1,9 +1,17 @@
-"""What a step with a candidate is expected to cost: own experience, shrunk towards price x expected
-tokens."""
+"""What a step with a candidate is expected to cost, before it is called.
+
+The price list says what its tokens cost; how many there will be is learned from own outcomes, of the
+candidate where there are some, else of all in the dimension. Own costs then take the place of the list, those
+in the step's language first. A candidate that has answered in this run finds the beginning of its prompt in
+its provider's cache; to switch to another one means to pay for it anew.
+"""
 
 from __future__ import annotations
 
-from acr_cli.records import Candidate, Context
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from acr_cli.records import Candidate, Context, Tally
 
 _CALLS = 6
 """Calls of a model in one step; each sends the conversation again."""
@@ -12,49 +20,106 @@ _OVERHEAD_TOKENS = 2_000  # instructions, tools, what is read on the way
 _OUTPUT_TOKENS = 2_500
 _LOCAL_SECONDS = 30.0
 _STRENGTH = 2.0  # how many own outcomes the estimate from the price list is worth
+_ELSEWHERE = 5.0  # how many outcomes in the step's language those in other languages are worth
 
 
-def expected_usd(context: Context, candidate: Candidate) -> float | None:
-    """Money in USD for one attempt, or None for a candidate that has no known price and was never tried in
-    this dimension. Pure."""
-    listed = _listed_usd(context, candidate)
-    cost, _, count = _own(context, candidate)
-    if listed is None:
-        return cost / count if count else None
-    return (listed * _STRENGTH + cost) / (_STRENGTH + count)
+@dataclass(kw_only=True, slots=True)
+class Spent:
+    """Sums over outcomes."""
+
+    usd: float = 0.0
+    seconds: float = 0.0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    count: float = 0.0
+    with_tokens: float = 0.0  # how many of them used tokens
+
+    def add(self, tally: Tally) -> None:
+        count = tally.count or tally.outcomes
+        self.usd += tally.cost_usd
+        self.seconds += tally.seconds
+        self.input_tokens += tally.input_tokens
+        self.output_tokens += tally.output_tokens
+        self.count += count
+        self.with_tokens += count if tally.input_tokens else 0.0
 
 
-def expected_seconds(context: Context, candidate: Candidate) -> float:
-    """Seconds for one attempt. Pure."""
-    _, seconds, count = _own(context, candidate)
-    return (_LOCAL_SECONDS * _STRENGTH + seconds) / (_STRENGTH + count)
+class Costs:
+    """Expectations for the candidates of one step. Pure. `tallies` may be those of its dimension alone, where
+    the caller has them."""
 
+    def __init__(self, context: Context, tallies: Iterable[Tally] | None = None) -> None:
+        self._context = context
+        self._here: dict[str, Spent] = {}  # by candidate, in the step's language
+        self._own: dict[str, Spent] = {}  # in its dimension
+        self._all = Spent()  # of all models in the dimension
+        for tally in context.tallies if tallies is None else tallies:
+            if tally.dimension != context.dimension:
+                continue
+            self._own.setdefault(tally.candidate, Spent()).add(tally)
+            self._all.add(tally)
+            if tally.language == context.language:
+                self._here.setdefault(tally.candidate, Spent()).add(tally)
 
-def expected_price(context: Context, candidate: Candidate) -> float | None:
-    """Money plus time at the candidate's price of a second, in USD. Pure."""
-    usd = expected_usd(context, candidate)
-    if usd is None:
-        return None
-    return usd + expected_seconds(context, candidate) * candidate.price.per_second
+    def usd(self, candidate: Candidate) -> float | None:
+        """Money for one attempt, or None for a candidate that has no known price and was never tried."""
+        listed = self._listed(candidate)
+        own = self._own.get(candidate.id)
+        if listed is None:
+            other = own or self._anywhere(candidate.id)
+            if not other.count:
+                return None
+            expected = other.usd / other.count
+        elif own:
+            expected = (listed * _STRENGTH + own.usd) / (_STRENGTH + own.count)
+        else:
+            expected = listed
+        here = self._here.get(candidate.id)
+        if here and own and here.count < own.count:
+            expected = (expected * _ELSEWHERE + here.usd) / (_ELSEWHERE + here.count)
+        return expected
 
+    def seconds(self, candidate: Candidate) -> float:
+        """Seconds for one attempt."""
+        own = self._own.get(candidate.id) or Spent()
+        return (_LOCAL_SECONDS * _STRENGTH + own.seconds) / (_STRENGTH + own.count)
 
-def _listed_usd(context: Context, candidate: Candidate) -> float | None:
-    price = candidate.price
-    if price.per_attempt is not None:
-        return price.per_attempt
-    if not candidate.model:
-        return 0.0
-    if price.input is None or price.output is None:
-        return None
-    sent = _CALLS * (context.size_tokens + _OVERHEAD_TOKENS)
-    return (sent * price.input + _OUTPUT_TOKENS * price.output) / 1e6
+    def price(self, candidate: Candidate) -> float | None:
+        """Money, plus time at the candidate's price of a second, in USD."""
+        usd = self.usd(candidate)
+        per_second = candidate.price.per_second
+        return None if usd is None else usd + (self.seconds(candidate) * per_second if per_second else 0.0)
 
+    def _anywhere(self, candidate: str) -> Spent:
+        spent = Spent()
+        for tally in self._context.tallies:
+            if tally.candidate == candidate:
+                spent.add(tally)
+        return spent
 
-def _own(context: Context, candidate: Candidate) -> tuple[float, float, float]:
-    """(USD, seconds, outcomes) of own experience in this dimension."""
-    found = [t for t in context.tallies if t.candidate == candidate.id and t.dimension == context.dimension]
-    return (
-        sum(t.cost_usd for t in found),
-        sum(t.seconds for t in found),
-        sum(t.count or t.outcomes for t in found),
-    )
+    def _listed(self, candidate: Candidate) -> float | None:
+        price = candidate.price
+        if price.per_attempt is not None:
+            return price.per_attempt
+        if not candidate.model:
+            return 0.0
+        if price.input is None or price.output is None:
+            return None
+        sent, written = self._tokens(candidate)
+        cached = 0.0
+        if price.cached_input is not None and candidate.id in self._context.warm:
+            beginning = min(self._context.size_tokens + _OVERHEAD_TOKENS, sent)
+            cached = beginning * (price.input - price.cached_input)
+        return (sent * price.input + written * price.output - cached) / 1e6
+
+    def _tokens(self, candidate: Candidate) -> tuple[float, float]:
+        """(input, output) of one attempt: the candidate's own mean, drawn to that of all in the dimension and
+        this to a rule of thumb."""
+        sent = float(_CALLS * (self._context.size_tokens + _OVERHEAD_TOKENS))
+        written = float(_OUTPUT_TOKENS)
+        for known in (self._all, self._own.get(candidate.id)):
+            if known and known.with_tokens:
+                total = _STRENGTH + known.with_tokens
+                sent = (sent * _STRENGTH + known.input_tokens) / total
+                written = (written * _STRENGTH + known.output_tokens) / total
+        return sent, written

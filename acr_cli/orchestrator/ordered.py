@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from acr_cli.orchestrator.cost import expected_price
+from acr_cli.orchestrator.cost import Costs
 from acr_cli.orchestrator.ladder import ladder, still_there
 from acr_cli.orchestrator.vote import condensed, forecasts
 from acr_cli.protocols import Voter
@@ -50,8 +50,10 @@ class Ordered:
         if self.name != "escalate":
             return candidates
 
+        costs = Costs(context)
+
         def price(candidate: Candidate) -> float:
-            known = expected_price(context, candidate)
+            known = costs.price(candidate)
             return math.inf if known is None else known
 
         return sorted(candidates, key=price)

@@ -27,6 +27,7 @@ class Prior:
 
     value: float
     note: str
+    known: bool = True  # False: neutral, for want of any figure
 
 
 Rates = Callable[[Candidate, str], Prior]
@@ -70,7 +71,7 @@ def published(model: str, family: str, dimension: str) -> Prior:
             relative = table.families[beginning]
             return Prior(value=_cell(table.models[relative], column), note=f"inherited from {relative}")
     neutral = fmean(_cell(row, column) for row in table.models.values())
-    return Prior(value=neutral, note="no published figure: starts neutral")
+    return Prior(value=neutral, note="no published figure: starts neutral", known=False)
 
 
 def _cell(row: list[float], column: int | None) -> float:

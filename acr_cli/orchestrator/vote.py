@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acr_cli.orchestrator.cost import expected_usd
+from acr_cli.orchestrator.cost import Costs
 from acr_cli.orchestrator.difficulty import given_failures
 from acr_cli.orchestrator.voters.posterior import STRENGTH, own_outcomes
 from acr_cli.protocols import Voter
@@ -31,6 +31,7 @@ def forecasts(
     chances = {name: _chance(votes[name]) for name in votes}
     failures = [chances[name] for name in context.failed if name in chances]
     weight = sum(voter.weight for voter in voters if voter.name != _PRICE)
+    costs = Costs(context)
     found = []
     for candidate in candidates:
         name = candidate.id
@@ -42,7 +43,7 @@ def forecasts(
                 p_success=chance,
                 p_low=low,
                 p_high=high,
-                cost_usd=expected_usd(context, candidate),
+                cost_usd=costs.usd(candidate),
                 score=_score(votes[name], chance, weight),
                 votes=votes[name],
                 note=next((v.note for v in votes[name] if v.voter == "prior"), ""),

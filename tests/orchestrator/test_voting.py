@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acr_cli.orchestrator.cost import expected_price, expected_seconds, expected_usd
+from acr_cli.orchestrator.cost import Costs
 from acr_cli.orchestrator.difficulty import given_failures
 from acr_cli.orchestrator.vote import forecasts
 from acr_cli.orchestrator.voters import BUILTIN
@@ -135,21 +135,22 @@ def test_the_seconds_of_a_local_model_have_their_price() -> None:
     slow = [Tally(candidate="slow", dimension="agentic_programming", seconds=60_000.0, outcomes=100)]
     context = Context(text="", tallies=tuple(slow))
     candidates = [priced(name, 0.0, per_second=0.0005) for name in ("slow", "quick")]
-    assert expected_seconds(context, candidates[0]) > expected_seconds(context, candidates[1]) == 30.0
+    costs = Costs(context)
+    assert costs.seconds(candidates[0]) > costs.seconds(candidates[1]) == 30.0
     assert [f.candidate for f in forecasts(voters(), context, candidates)] == ["quick", "slow"]
-    assert expected_usd(context, candidates[0]) == 0.0
-    assert expected_price(context, candidates[1]) == pytest.approx(0.015)
+    assert costs.usd(candidates[0]) == 0.0
+    assert costs.price(candidates[1]) == pytest.approx(0.015)
 
 
 def test_own_costs_outweigh_the_price_list_in_the_end() -> None:
     candidate = priced("m", 1.0)
-    listed = expected_usd(Context(text=""), candidate)
+    listed = Costs(Context(text="")).usd(candidate)
     assert listed is not None
     tally = Tally(candidate="m", dimension="agentic_programming", cost_usd=1000.0, outcomes=1000)
-    own = expected_usd(Context(text="", tallies=(tally,)), candidate)
+    own = Costs(Context(text="", tallies=(tally,))).usd(candidate)
     assert own == pytest.approx(1.0, rel=0.01)
     other = Tally(candidate="m", dimension="algorithm", cost_usd=1000.0, outcomes=1000)
-    assert expected_usd(Context(text="", tallies=(other,)), candidate) == listed
+    assert Costs(Context(text="", tallies=(other,))).usd(candidate) == listed
 
 
 def test_one_neighbour_alone_does_not_decide() -> None:

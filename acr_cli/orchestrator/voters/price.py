@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from acr_cli.orchestrator.cost import expected_price
+from acr_cli.orchestrator.cost import Costs
 from acr_cli.records import Candidate, Context, Vote
 
 WEIGHT = 0.9
@@ -24,8 +24,9 @@ class PriceVoter:
 
     def vote(self, context: Context, candidates: Sequence[Candidate]) -> Mapping[str, Vote]:
         votes = {}
+        costs = Costs(context)
         for candidate in candidates:
-            price = expected_price(context, candidate)
+            price = costs.price(candidate)
             if price is not None:
                 value = 1 / (1 + price / SCALE_USD)
                 note = f"about {price:.4f} USD a step, time included"

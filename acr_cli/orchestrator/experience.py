@@ -1,0 +1,171 @@
+"""What tallies say, laid out for the trait and the sequential rule.
+
+A pure function of the tallies: what is kept between two looks is only what has not changed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from acr_cli.orchestrator.sequence import Seen
+from acr_cli.orchestrator.trait import Evidence, Numbers
+from acr_cli.records import Tally
+
+
+@dataclass(kw_only=True, slots=True)
+class Pattern:
+    """One candidate after the same failures."""
+
+    candidate: str
+    after: tuple[str, ...]
+    passed: float = 0.0
+    failed: float = 0.0
+
+
+@dataclass(kw_only=True, slots=True)
+class Cell:
+    """The tallies of a dimension in one language, or of all its languages."""
+
+    tallies: dict[tuple[object, ...], Tally] = field(default_factory=dict)
+    version: int = 0  # grows with every change
+
+    def patterns(self) -> list[Pattern]:
+        """Verified outcomes, kinds of verifier taken together."""
+        found: dict[tuple[str, tuple[str, ...]], Pattern] = {}
+        for tally in self.tallies.values():
+            if tally.passed or tally.failed:
+                key = (tally.candidate, tally.failed_before)
+                pattern = found.setdefault(key, Pattern(candidate=key[0], after=key[1]))
+                pattern.passed += tally.passed
+                pattern.failed += tally.failed
+        return list(found.values())
+
+    @property
+    def tasks(self) -> float:
+        """How many tasks were begun here."""
+        return sum(t.passed + t.failed for t in self.tallies.values() if not t.failed_before)
+
+    def of_verifier(self, kind: str) -> Cell:
+        """The tallies of one kind of verifier."""
+        return Cell(tallies={key: t for key, t in self.tallies.items() if t.verifier == kind})
+
+    def sums(self, names: Sequence[str], of: str) -> Numbers:
+        """A field of the tallies, summed by candidate."""
+        total: defaultdict[str, float] = defaultdict(float)
+        for tally in self.tallies.values():
+            total[tally.candidate] += getattr(tally, of)
+        return np.array([total[name] for name in names])
+
+    def __bool__(self) -> bool:
+        return bool(self.tallies)
+
+
+class Experience:
+    """The tallies by dimension and language. `look` takes the present ones; a cell that has not changed keeps
+    its version."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[Tally, ...] = ()
+        self._cells: dict[str, dict[str, Cell]] = {}
+
+    def look(self, tallies: tuple[Tally, ...]) -> None:
+        """Take these tallies as all that is known."""
+        if tallies is self._seen:
+            return
+        if not self._follow(tallies):
+            self._cells = {}
+            for tally in tallies:
+                self._put(tally)
+        self._seen = tallies
+
+    def dimension(self, name: str) -> Cell:
+        """All languages of a dimension together."""
+        cells = self._cells.get(name, {})
+        if len(cells) == 1:
+            return next(iter(cells.values()))
+        tallies = {
+            (language, *key): tally for language, cell in cells.items() for key, tally in cell.tallies.items()
+        }
+        return Cell(tallies=tallies)
+
+    def version(self, dimension: str) -> tuple[int, ...]:
+        """Changes whenever anything of a dimension does."""
+        return tuple(cell.version for cell in self._cells.get(dimension, {}).values())
+
+    def cell(self, dimension: str, language: str) -> Cell:
+        """One language of a dimension."""
+        return self._cells.get(dimension, {}).get(language) or Cell()
+
+    def gains(self) -> dict[str, float]:
+        """By voter, how much likelier it has found what happened than all together (natural logarithm)."""
+        total: defaultdict[str, float] = defaultdict(float)
+        for tally in self._seen:
+            for voter, gain in tally.gains:
+                total[voter] += gain
+        return dict(total)
+
+    def _follow(self, tallies: tuple[Tally, ...]) -> bool:
+        """Take over what has changed in place or was appended. False where more has changed."""
+        if len(tallies) < len(self._seen):
+            return False
+        for known, present in zip(self._seen, tallies, strict=False):
+            if known is not present:
+                if _key(known) != _key(present) or known.dimension != present.dimension:
+                    return False
+                if known.language != present.language:
+                    return False
+                self._put(present)
+        for present in tallies[len(self._seen) :]:
+            self._put(present)
+        return True
+
+    def _put(self, tally: Tally) -> None:
+        cell = self._cells.setdefault(tally.dimension, {}).setdefault(tally.language, Cell())
+        cell.tallies[_key(tally)] = tally
+        cell.version += 1
+
+
+def evidence(
+    patterns: Sequence[Pattern], names: Sequence[str], false_accept: Numbers, false_reject: float
+) -> Evidence:
+    """The patterns as arrays over these candidates, who include all that the patterns name. Pure."""
+    place = {name: index for index, name in enumerate(names)}
+    rows = {after: row for row, after in enumerate(dict.fromkeys(p.after for p in patterns))}
+    situations = np.zeros((len(rows), len(names)))
+    for after, row in rows.items():
+        situations[row, [place[name] for name in after]] = 1.0
+    return Evidence(
+        situations=situations,
+        situation=np.array([rows[p.after] for p in patterns], dtype=np.int64),
+        who=np.array([place[p.candidate] for p in patterns], dtype=np.int64),
+        passed=np.array([p.passed for p in patterns], dtype=np.float64),
+        failed=np.array([p.failed for p in patterns], dtype=np.float64),
+        false_accept=false_accept,
+        false_reject=false_reject,
+    )
+
+
+def seen(patterns: Iterable[Pattern], names: Sequence[str], strength: float) -> Seen:
+    """The patterns that name these candidates alone, by set. Pure."""
+    place = {name: index for index, name in enumerate(names)}
+    known = [p for p in patterns if p.candidate in place and all(name in place for name in p.after)]
+    return Seen(
+        after=np.array([sum(1 << place[name] for name in p.after) for p in known], dtype=np.int64),
+        who=np.array([place[p.candidate] for p in known], dtype=np.int64),
+        passed=np.array([p.passed for p in known], dtype=np.float64),
+        failed=np.array([p.failed for p in known], dtype=np.float64),
+        strength=strength,
+    )
+
+
+def named(patterns: Iterable[Pattern]) -> list[str]:
+    """All candidates of the patterns, in the order of their first mention. Pure."""
+    return list(dict.fromkeys(name for p in patterns for name in (p.candidate, *p.after)))
+
+
+def _key(tally: Tally) -> tuple[object, ...]:
+    return (tally.candidate, tally.failed_before, tally.verifier)

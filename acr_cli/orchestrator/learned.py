@@ -1,0 +1,246 @@
+"""`learned`: who is likely to solve the step, what that costs, and whom to try while it pays.
+
+1. Chance and price of every candidate (`forecaster`): a latent trait model of own outcomes, with the other
+   voters mixed in by weights that are learned.
+2. The best way through the candidates, stopping included (`sequence`), with abilities raised by what it is
+   worth to know more of them: the index of Brezzi and Lai (2002), which approximates that of Gittins.
+3. With a small probability another candidate than the best, the likelier the less that costs (Boltzmann).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from acr_cli.orchestrator.experience import seen
+from acr_cli.orchestrator.forecaster import STRENGTH, Errors, Forecaster, Outlook
+from acr_cli.orchestrator.prior import Rates, published_rate
+from acr_cli.orchestrator.sequence import Indexes, Lots, Programme, programme, promising
+from acr_cli.orchestrator.trait import Numbers, scale
+from acr_cli.protocols import Voter
+from acr_cli.records import Candidate, Choice, Context, Forecast, Rung
+
+VALUE_OF_SUCCESS = 1.5
+"""USD: what a verified fix is worth."""
+
+_HORIZON = 50.0  # tasks that are expected to come, at least; else as many as have been
+_TEMPERATURE = 0.1  # of exploration, in values of a success
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Way:
+    """The sequential rule on the candidates that it was run on, by their places among all."""
+
+    places: Indexes
+    failed: int  # the set of those that have
+    solution: Programme
+
+    def gains(self, count: int) -> Numbers:
+        """C, USD: of trying each next; -inf for who cannot be."""
+        gains = np.full(count, -np.inf)
+        gains[self.places] = self.solution.gain[self.failed]
+        return gains
+
+
+class Learned:
+    """Implements `protocols.Policy`.
+
+    `errors` gives the rates of a kind of verifier, `rates` what is expected of candidates beforehand. Going
+    on after a failure ends when no candidate is worth its price any more; a step's first attempt is always
+    made."""
+
+    name = "learned"
+
+    def __init__(
+        self,
+        voters: Sequence[Voter] = (),
+        *,
+        exploration: float,
+        value_of_success: float = VALUE_OF_SUCCESS,
+        errors: Callable[[str], Errors] = lambda _: Errors(),
+        rates: Rates = published_rate,
+    ) -> None:
+        self._forecaster = Forecaster(voters, errors=errors, rates=rates)
+        self._exploration = exploration
+        self._value = value_of_success
+
+    def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
+        outlook = self._forecaster.outlook(context, candidates)
+        way = self._way(context, outlook, _bonus(outlook))
+        gains = way.gains(len(candidates))
+        best = int(gains.argmax())
+        stops = way.solution.value[way.failed] > gains[best] + 1e-12
+        if gains[best] == -np.inf or (stops and context.failed):
+            return None
+        chances = self._propensities(gains, best)
+        place = best if rng is None else _drawn(chances, rng)
+        forecasts = _forecasts(context, outlook, gains)
+        chosen = next(f for f in forecasts if f.candidate == outlook.names[place])
+        return Choice(
+            candidate=chosen.candidate,
+            propensity=float(chances[place]),
+            policy=self.name,
+            reason=_reason(context, chosen, forecasts, self._value, explored=place != best),
+            explored=place != best,
+            forecasts=forecasts,
+            neighbours=context.neighbours,
+            ladder=_ladder(outlook, way, place),
+        )
+
+    def answer(self, context: Context, candidates: Sequence[Candidate]) -> str:
+        """Which of `context.failed` (not empty) to hand in, if one of them must be: the likeliest to be right
+        all the same. Pure."""
+        if len(context.failed) == 1:
+            return context.failed[0]
+        outlook = self._forecaster.outlook(context, candidates)
+        solves = dict(zip(outlook.names, outlook.trait.marginal(), strict=False))
+        worth = dict(zip(outlook.names, self._consolation(outlook), strict=True))
+        return max(context.failed, key=lambda name: (worth.get(name, 0.0), solves.get(name, -np.inf)))
+
+    def _way(self, context: Context, outlook: Outlook, bonus: Numbers) -> _Way:
+        there = np.array([name not in context.unavailable for name in outlook.names])
+        failed = np.array([name in context.failed for name in outlook.names])
+        passed, _ = outlook.partial
+        worth = self._value * passed
+        open_ = np.flatnonzero(there & ~failed)
+        kept = open_[promising(outlook.chance[open_], outlook.price[open_], worth[open_])]
+        places = np.sort(np.concatenate([np.flatnonzero(failed), kept]))
+        names = [outlook.names[place] for place in places]
+        trait = outlook.trait.of(places, outlook.shift[places] + bonus[places])
+        solves = trait.solves()
+        lots = Lots(
+            passes=trait.passes(solves),
+            proves=solves * (1 - trait.false_reject),
+            price=outlook.price[places],
+            worth=worth[places],
+            consolation=self._consolation(outlook)[places],
+        )
+        known = tuple(seen(patterns, names, STRENGTH) for patterns in outlook.patterns if patterns)
+        attempts = int(failed.sum()) + context.attempts
+        return _Way(
+            places=places,
+            failed=sum(1 << bit for bit, name in enumerate(names) if name in context.failed),
+            solution=programme(lots, attempts, known),
+        )
+
+    def _consolation(self, outlook: Outlook) -> Numbers:
+        """C, USD: what handing in a rejected attempt is worth: it may be right, or half right."""
+        trait = outlook.trait.of(np.arange(len(outlook.names)), outlook.shift)
+        chance = 1 / (1 + np.exp(-trait.marginal()))
+        wrongly = chance * trait.false_reject
+        rightly = (1 - chance) * (1 - trait.false_accept)
+        _, partial = outlook.partial
+        worth: Numbers = self._value * np.maximum(partial, wrongly / np.maximum(wrongly + rightly, 1e-9))
+        return worth
+
+    def _propensities(self, gains: Numbers, best: int) -> Numbers:
+        """C: how likely each is to be chosen."""
+        there = np.isfinite(gains)
+        gap = np.where(there, gains[best] - gains, np.inf)
+        share = self._exploration / there.sum()
+        chances: Numbers = share * np.exp(-gap / (_TEMPERATURE * self._value))
+        chances[best] = 0.0
+        chances[best] = 1 - chances.sum()
+        return chances
+
+
+def _bonus(outlook: Outlook) -> Numbers:
+    """C: by how many logits ability is raised for what there is to learn (Brezzi and Lai 2002)."""
+    trait, count = outlook.trait, len(outlook.names)
+    error = trait.error[:count]
+    chance = 1 / (1 + np.exp(-trait.marginal()[:count]))
+    variance = (error / scale(trait.spread)) ** 2 * chance * (1 - chance)  # in outcomes: of one is 1
+    bonus: Numbers = _psi(max(_HORIZON, outlook.tasks) * variance) * error
+    return bonus
+
+
+def _psi(s: Numbers) -> Numbers:
+    """The approximation of the boundary of optimal stopping by Brezzi and Lai (2002)."""
+    s = np.maximum(s, 1e-9)
+    root, log = np.sqrt(s), np.log(np.maximum(s, 1.2))
+    far = np.sqrt(np.maximum(2 * log - np.log(np.maximum(log, 0.1)) - np.log(16 * np.pi), 0.01))
+    steps = [s <= 0.2, s <= 1, s <= 5, s <= 15]
+    values = [np.sqrt(s / 2), 0.49 - 0.11 / root, 0.63 - 0.26 / root, 0.77 - 0.58 / root]
+    found: Numbers = np.select(steps, values, far)
+    return found
+
+
+def _drawn(chances: Numbers, rng: Random) -> int:
+    point, total = rng.random(), 0.0
+    for place, chance in enumerate(chances):
+        total += chance
+        if point < total:
+            return place
+    return int(chances.argmax())
+
+
+def _forecasts(context: Context, outlook: Outlook, gains: Numbers) -> tuple[Forecast, ...]:
+    """All candidates, best first; those that failed or broke come last."""
+    gone = {*context.failed, *context.unavailable}
+    found = [
+        Forecast(
+            candidate=name,
+            p_success=0.0 if name in context.failed else float(outlook.chance[place]),
+            p_low=0.0 if name in context.failed else float(outlook.low[place]),
+            p_high=0.0 if name in context.failed else float(outlook.high[place]),
+            cost_usd=outlook.cost[place],
+            score=float(gains[place]) if np.isfinite(gains[place]) else 0.0,
+            votes=tuple(outlook.votes[name].values()),
+            note=next((vote.note for vote in outlook.votes[name].values() if vote.voter == "prior"), ""),
+        )
+        for place, name in enumerate(outlook.names)
+    ]
+    return tuple(sorted(found, key=lambda f: (f.candidate in gone, -f.score)))
+
+
+def _ladder(outlook: Outlook, way: _Way, first: int) -> tuple[Rung, ...]:
+    """Who comes next after each failure, with what is expected of them once they did fail."""
+    count = len(outlook.names)
+    trait = outlook.trait.of(np.arange(count), outlook.shift)
+    passes = trait.passes(trait.solves())
+    rungs: list[Rung] = []
+    failed, missed, cost = way.failed, 1.0, 0.0
+    place: int | None = first
+    weights = outlook.nodes.copy()
+    while place is not None:
+        chance = float(outlook.chance[place]) if not rungs else float(weights @ passes[place])
+        cost += missed * (outlook.cost[place] or 0.0)
+        missed *= 1 - chance
+        rungs.append(Rung(candidate=outlook.names[place], p_cumulative=1 - missed, cost_cumulative_usd=cost))
+        weights *= 1 - np.minimum(passes[place], 1 - 1e-9)
+        weights /= weights.sum()
+        found = np.flatnonzero(way.places == place)
+        if not len(found):
+            break
+        failed |= 1 << int(found[0])
+        following = way.solution.best(failed)
+        place = None if following is None else int(way.places[following])
+    return tuple(rungs)
+
+
+def _reason(
+    context: Context, chosen: Forecast, forecasts: Sequence[Forecast], value: float, *, explored: bool
+) -> str:
+    """One sentence of why this candidate and not the best of the others."""
+    gone = {*context.failed, *context.unavailable, chosen.candidate}
+    others = [f for f in forecasts if f.candidate not in gone]
+    prefix = f"after {' and '.join(context.failed)} failed, " if context.failed else ""
+    if not others:
+        return f"{prefix}the only candidate that is left" if prefix else "the only candidate"
+    if explored:
+        return f"{prefix}drawn at random to learn more about it ({_expected(chosen)})"
+    rival = max(others, key=lambda f: f.score)
+    learning = chosen.p_success * value - (chosen.cost_usd or 0) < rival.p_success * value - (
+        rival.cost_usd or 0
+    )
+    cheap = (chosen.cost_usd or 0) < (rival.cost_usd or 0)
+    why = "worth trying first" if learning and cheap else "worth finding out" if learning else "worth most"
+    return f"{prefix}{why}: {_expected(chosen)}; next {rival.candidate}: {_expected(rival)}"
+
+
+def _expected(forecast: Forecast) -> str:
+    cost = "an unknown cost" if forecast.cost_usd is None else f"${forecast.cost_usd:.4f}"
+    return f"{forecast.p_success:.0%} for {cost}"
