@@ -16,6 +16,7 @@ from acr_cli.toolchains.tabled import Tabled
 from acr_cli.toolchains.tables import table
 
 _COMPILE = re.compile(r"^.*\.(?:java|kt|groovy)(?::\[?\d+|: \(\d+).*$", re.MULTILINE)
+_NOT_COMPILED = re.compile(r"^(?:> Task )?:\S*compile\w* FAILED|COMPILATION ERROR", re.MULTILINE)
 _MISSING = re.compile(
     r"^.*(?:could not be resolved|Could not resolve (?:all|dependencies|plugin)|in offline mode"
     r"|No cached version|Plugin .* not found|Non-resolvable parent).*$",
@@ -154,7 +155,7 @@ def _gradle(
     return suite.Run(
         folder=folder,
         runner="gradle",
-        lines=(_SOURCES, f"{line} 2>&1 | tee $ACR_REPORT/log.txt; acr_built=0", *_COLLECT, "exit $acr_built"),
+        lines=(_SOURCES, f"{line}; acr_built=$?", *_COLLECT, "exit $acr_built"),
         command=command,
         reason=reason,
     )
@@ -186,9 +187,9 @@ def read(left: Left) -> tuple[list[CaseResult], str]:
     places = _places(left)
     cases, wrong = suite.junit_cases(left, names, lambda raw: _case(raw, places))
     log = left.output
-    failed = bool(left.code) or bool(
-        re.search(r"^> Task :\S*compile\S* FAILED|COMPILATION ERROR", log, re.MULTILINE)
-    )
+    # Gradle's exit code tells of failing tests as well.
+    told = left.runner == "gradle" and any(case.failed for case in cases)
+    failed = _NOT_COMPILED.search(log) is not None or (bool(left.code) and not told)
     if failed and left.code not in (126, 127):
         errors = _COMPILE.findall(log)
         missing = _MISSING.search(log)

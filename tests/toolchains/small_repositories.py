@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Files = Mapping[str, str]
 
@@ -489,5 +489,18 @@ PHP = Small(
     runner="phpunit",
     cheat={"tests/SumTest.php": PHPUNIT.replace("(3,", "(-1,")},
 )
+GRADLE_BUILD = """\
+plugins { id 'java' }
+repositories { maven { url 'file:///usr/share/maven-repo' } }
+dependencies { testImplementation 'junit:junit:4.x' }
+"""
+GRADLE = replace(
+    MAVEN,
+    name="gradle",
+    needs=("gradle", "javac"),
+    files={"build.gradle": GRADLE_BUILD, **{k: v for k, v in MAVEN.files.items() if k != "pom.xml"}},
+    runner="gradle test",
+    cheat={JAVA_TESTS: JAVA_TEST.replace("(3,", "(-1,"), "build.gradle": "plugins { id 'java' }\n"},
+)
 
-EVERY = [*JAVASCRIPT, GO, RUST, *C, MAVEN, *RUBY, PHP]
+EVERY = [*JAVASCRIPT, GO, RUST, *C, MAVEN, GRADLE, *RUBY, PHP]
