@@ -39,7 +39,7 @@ def open_server(
             database=database,
             settings=_settings(),
         )
-    if (session := _session(client)) is not None:
+    for session in _sessions(client):
         session.timeout = SECONDS  # Chroma itself would wait for ever
     return client
 
@@ -56,16 +56,19 @@ def close(client: Any) -> None:
     """Let go of a client and of all that Chroma shares between clients."""
     from chromadb.api.shared_system_client import SharedSystemClient
 
-    session = _session(client)
+    sessions = list(_sessions(client))
     client.close()
-    if session is not None:
+    for session in sessions:
         session.close()  # Chroma leaves its connections open
     SharedSystemClient.clear_system_cache()
 
 
-def _session(client: Any) -> Any:
-    """The HTTP client below a server's client; None where there is none."""
-    return getattr(getattr(client, "_server", None), "_session", None)
+def _sessions(client: Any) -> Iterator[Any]:
+    """The HTTP clients below a server's client."""
+    for part in (client, getattr(client, "_admin_client", None)):
+        session = getattr(getattr(part, "_server", None), "_session", None)
+        if session is not None:
+            yield session
 
 
 class ServerFailed(StoreError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import socket
 import subprocess
@@ -53,6 +54,13 @@ class Chroma:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+@pytest.fixture(autouse=True)
+def _leftovers() -> Iterator[None]:
+    """A connection that was cut while Chroma made it is closed here, under this module's filter."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
