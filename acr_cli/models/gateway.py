@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderError
 from acr_cli.events import Emit, ModelText, Notice
+from acr_cli.models.breaker import Breaker
 from acr_cli.models.caching import marked, takes_marks, written_price
 from acr_cli.models.conversation import Extras, check_order, size_in_bytes, wire_message, wire_tool
 from acr_cli.models.failures import ours, unreachable
@@ -76,6 +77,7 @@ class LiteLLM:
         self._sleep = sleep
         self._clock = clock
         self._patience = patience or Patience()
+        self._breaker = Breaker(clock)
         self._extras: dict[str, Mapping[str, Any]] = {}
 
     def complete(
@@ -86,6 +88,7 @@ class LiteLLM:
         Raises: ProviderError and its kinds, BudgetExhausted."""
         check_order(messages)
         key = key_for(candidate, self._environ)
+        self._breaker.check(candidate)
         request = _Request(candidate=candidate, key=key, messages=messages, tools=tools)
         usage, cost, started = Usage(), 0.0, self._clock()
         for number in range(1, self._patience.tries + 1):
@@ -104,6 +107,7 @@ class LiteLLM:
                 budget.charge(usd)
                 usage, cost = usage + spent, cost + usd
             if failure is None:
+                self._breaker.answered(candidate)
                 return Reply(
                     content=hearing.content,
                     tool_calls=hearing.tool_calls,
@@ -112,6 +116,9 @@ class LiteLLM:
                     seconds=self._clock() - started,
                     finish=hearing.finish_reason,
                 )
+            if rests := self._breaker.failed(candidate, failure):
+                self._emit(Notice(level="warning", text=rests))
+                raise failure
             self._wait(failure, number, budget)
         raise AssertionError("unreachable: the last try returns or raises")
 
