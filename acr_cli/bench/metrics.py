@@ -32,12 +32,11 @@ class Played:
 
     policy: str
     seed: int
-    position: NDArray[np.int64]  # of the task in the stream
-    answer: NDArray[np.int64]  # column of the matrix; -1 for none
+    position: NDArray[np.int32]  # of the task in the stream
+    answer: NDArray[np.int16]  # column of the matrix; -1 for none
     score: Numbers
     cost: Numbers  # USD
-    attempts: NDArray[np.int64]
-    regret: Numbers  # against the best available model
+    attempts: NDArray[np.int16]
     numbers: Mapping[str, float]  # by metric
 
 
@@ -71,6 +70,12 @@ def oracle(matrix: Matrix) -> tuple[Numbers, Numbers]:
     return np.where(there, score, 0.0), np.where(there, cost, 0.0)
 
 
+def regrets(matrix: Matrix, score: Numbers, cost: Numbers) -> Numbers:
+    """T regrets in reward against the best available model of each task. Pure."""
+    best_score, best_cost = oracle(matrix)
+    return (best_score - COST_WEIGHT * best_cost) - (score - COST_WEIGHT * cost)
+
+
 def measured(
     policy: str, seed: int, record: Record, matrix: Matrix, ladders: Mapping[float, tuple[float, float]]
 ) -> Played:
@@ -79,12 +84,10 @@ def measured(
     place = np.empty(len(record.order), np.int64)
     place[record.order] = np.arange(len(record.order))
     score, cost, attempts = record.score[place], record.cost[place], record.attempts[place]
-    best_score, best_cost = oracle(matrix)
-    regret = (best_score - COST_WEIGHT * best_cost) - (score - COST_WEIGHT * cost)
     paid, performance = float(cost.sum()), 100 * float(score.mean())
     numbers = {
         "avg_perf": performance,
-        "cum_reg": float(regret.sum()),
+        "cum_reg": float(regrets(matrix, score, cost).sum()),
         "total_usd": paid,
         "perf_per_usd": performance / paid if paid else float("nan"),
         "mean_attempts": float(attempts.mean()),
@@ -96,12 +99,11 @@ def measured(
     return Played(
         policy=policy,
         seed=seed,
-        position=place,
-        answer=record.answer[place],
+        position=place.astype(np.int32),
+        answer=record.answer[place].astype(np.int16),
         score=score,
         cost=cost,
-        attempts=attempts,
-        regret=regret,
+        attempts=attempts.astype(np.int16),
         numbers=numbers,
     )
 

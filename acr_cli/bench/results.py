@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acr_cli.bench.equal_cost import Field
-from acr_cli.bench.metrics import Played, Summary, oracle
+from acr_cli.bench.metrics import Played, Summary, oracle, regrets
 from acr_cli.errors import UsageError
 from acr_cli.matrix import Matrix
 from acr_cli.records import SCHEMA
@@ -89,15 +89,15 @@ def table(matrix: Matrix, played: Sequence[Played]) -> pl.DataFrame:
                     one.policy, matrix.tasks - 1
                 ),
                 "seed": np.full(matrix.tasks, one.seed, np.int32),
-                "position": one.position.astype(np.int32),
+                "position": one.position,
                 "task_id": matrix.ids,
                 "model": models.gather(np.where(one.answer < 0, len(matrix.models), one.answer)).cast(
                     pl.Categorical
                 ),
                 "score": one.score,
                 "cost_usd": one.cost,
-                "attempts": one.attempts.astype(np.int16),
-                "regret": one.regret,
+                "attempts": one.attempts,
+                "regret": regrets(matrix, one.score, one.cost),
             }
         )
         for one in played

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acr_cli.bench.metrics import TIMED, measured, oracle, summary
+from acr_cli.bench.metrics import TIMED, measured, oracle, regrets, summary
 from acr_cli.bench.replay import Log, Record
 from tests.bench.test_replay import made
 
@@ -42,7 +42,7 @@ def test_a_stream_in_numbers() -> None:
     assert one.numbers[TIMED] == pytest.approx(0.5)
     # (1 - 0.1 + 1 - 0.2) - (1.4 - 0.4)
     assert one.numbers["cum_reg"] == pytest.approx(0.7)
-    assert one.regret.sum() == pytest.approx(0.7)
+    assert regrets(MATRIX, one.score, one.cost).tolist() == pytest.approx([0.2, 0.5, 0.0])
     assert one.numbers["ladder_reg_1"] == pytest.approx((2.0 - 2.5) - (1.4 - 4.0))
 
 
