@@ -136,9 +136,11 @@ def _named_script(step: str) -> str:
 
 def _needless(step: str) -> bool:
     known = table("javascript")["detect"]
-    _, words = suite.words_of(step)
+    _, words = suite.words_of(_quote_globs(step))
     words = [w for w in words if w not in known["wrappers"]]
-    if not words or PurePosixPath(words[0]).name in known["not_needed"] or words[:2] == ["tsc", "--noEmit"]:
+    if not words:
+        return False
+    if PurePosixPath(words[0]).name in known["not_needed"] or words[:2] == ["tsc", "--noEmit"]:
         return True
     return re.search(known["not_needed_scripts"], _named_script(step) or "-") is not None
 
@@ -149,6 +151,8 @@ def recognise(folder: str, command: str, *, reason: str, shown: str) -> Found | 
     environment, words = suite.words_of(_quote_globs(command))
     while words and words[0] in known["wrappers"]:
         words = words[1:]
+        while words and words[0].startswith("-"):  # its own options
+            words = words[1:]
         while words and re.match(r"[A-Za-z_]\w*=", words[0]):
             name, _, value = words.pop(0).partition("=")
             environment[name] = value

@@ -102,7 +102,10 @@ def _problem(
 ) -> CaseResult:
     text = re.sub(r"^\s*(?:●[^\n]*|Test suite failed to run)\s*", "", said).strip()
     text = re.sub(r"^Test suite failed to run\s*", "", text)
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    spoken = [line.strip() for line in text.splitlines() if line.strip()]
+    first = spoken[0] if spoken else ""
+    if first.endswith(":") and len(spoken) > 1:  # node's assertions say on the next line what differs
+        first = f"{first} {spoken[1]}"
     named = _NAMED.match(first)
     return CaseResult(
         id=case_id,

@@ -38,6 +38,14 @@ class Python:
         """The user's command if there is one, else what the tree's files say. None: no tests were found."""
         found = python_detect.detect(tree)
         if command:
+            others = TABLES["detect"]["others"]
+            if (
+                found is not None
+                and not found.runner
+                and command.split()[:1]
+                and command.split()[0] in others
+            ):
+                return None
             return python_command.given(tree, command, tests, scratch)
         if found is None or not found.runner:
             return None

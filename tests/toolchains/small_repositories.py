@@ -212,7 +212,7 @@ RUST = Small(
     runner="cargo test",
     cheat={"tests/sum.rs": RUST_TEST.replace("2), 3", "2), -1"), "Cargo.toml": ""},
     seconds=120.0,
-    hang_seconds=10.0,
+    hang_seconds=6.0,
 )
 
 RUST_INLINE = """
@@ -287,7 +287,7 @@ def _c(name: str, *, build: Files, extension: str = "c", **more: object) -> Smal
         target="adds",
         keeps="keeps_one",
         cheat={test: C_TEST.replace("? 3 : 1", "? -1 : 1"), next(iter(build)): "# nothing\n"},
-        **{"toolchain": extension, "hang_seconds": 6.0, **more},  # type: ignore[arg-type]
+        **{"toolchain": extension, "hang_seconds": 4.0, **more},  # type: ignore[arg-type]
     )
 
 
@@ -370,7 +370,7 @@ MAVEN = Small(
     runner="mvn test",
     cheat={JAVA_TESTS: JAVA_TEST.replace("(3,", "(-1,"), "pom.xml": POM.replace("4.x", "5")},
     seconds=180.0,
-    hang_seconds=15.0,
+    hang_seconds=6.0,
     debian_maven=True,
 )
 
