@@ -193,6 +193,12 @@ def test_files_that_the_task_leads_to_come_first(shop) -> None:
     assert "    1: def add_tax(price):" in text.splitlines()
 
 
+def test_who_uses_what_the_task_is_about_is_shown_and_nobody_else(shop) -> None:
+    root, paths = shop
+    text = draw(RepoMap(None), root, paths, named={"shop/rates.py": 1.0}, hidden={"shop/rates.py"})
+    assert shown(text) == ["shop/tax.py", "shop/cart.py"]
+
+
 def test_a_name_in_the_task_points_at_who_defines_it(shop) -> None:
     root, paths = shop
     assert shown(draw(RepoMap(None), root, paths, words="draw_logo is ugly"))[0] == "shop/unrelated.py"
@@ -336,7 +342,8 @@ def test_the_same_repository_has_the_same_graph(shop) -> None:
     graph = build(digests, index.names(digests.values()))
     files = list(digests)
     edges = {(files[s], files[t]) for s, t in zip(graph.source, graph.target, strict=True)}
-    assert edges == {("shop/cart.py", "shop/tax.py"), ("shop/tax.py", "shop/rates.py")}
+    uses = {("shop/cart.py", "shop/tax.py"), ("shop/tax.py", "shop/rates.py")}
+    assert edges == uses | {(definer, user) for user, definer in uses}
     assert graph.used([number("add_tax"), number("nobody")]) == [1, 0]
     rank = graph.rank({})
     assert rank.sum() == pytest.approx(1.0)

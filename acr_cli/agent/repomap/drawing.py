@@ -21,6 +21,7 @@ from acr_cli.agent.repomap.tags import number
 
 _SHOWN = 10  # definitions of one file
 _FILES = 200  # that are looked at for their definitions
+_LEAST = 0.001  # of the best file's rank; what has less has nothing to do with the task
 _FEW = 5  # files that define a name, for its mention to point at them
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 _WORDS = 400  # names of a text that are looked up
@@ -68,7 +69,9 @@ class RepoMap:
                 graph = self._graph(index, digests)
                 files = list(digests)
                 rank = graph.rank(_seeds(graph, files, named, words))
-                best = [files[place] for place in (-rank).argsort(kind="stable")[: _FILES + len(hidden)]]
+                order = (-rank).argsort(kind="stable")[: _FILES + len(hidden)]
+                best = [files[place] for place in order if rank[place] > rank[order[0]] * _LEAST]
+                best.sort(key=lambda path: -named.get(path, 0.0))
                 left_out = {*hidden, *index.generated(digests)}
                 shown = ((path, index.definitions(digests[path])) for path in best if path not in left_out)
                 first = {number(name) for name in names_in(words)}

@@ -1,9 +1,10 @@
 """Which files use what other files define, and how much each matters for the task at hand.
 
-A file that uses a name points at the files that define it. Rank is personalised PageRank (Page et al. 1999;
-Haveliwala 2002): r = d (W r + dangling p) + (1 - d) p, where W are the row-normalised weights, p is where the
-task points, d = 0.85. Weights: the square root of the number of uses, shared among those who define the name;
-a name that very many files define says nothing.
+A file that uses a name points at the files that define it, and these, more weakly, back at it: who uses what
+is about to change matters too. Rank is personalised PageRank (Page et al. 1999; Haveliwala 2002):
+r = d (W r + dangling p) + (1 - d) p, where W are the row-normalised weights, p is where the task points,
+d = 0.85. Weights: the square root of the number of uses, shared among those who define the name; a name that
+very many files define says nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from numpy import float64, int64
     from numpy.typing import NDArray
 
+_VERSION = b"2"  # of what a graph is made of
 _DAMPING = 0.85
+_BACK = 0.3  # of a use's weight leads from the definer back to the user
 _ROUNDS = 40
 _ENOUGH = 1e-5  # of the whole rank that still moves in a round
 _AMBIGUOUS = 30  # files that define the same name
@@ -30,7 +33,7 @@ _AMBIGUOUS = 30  # files that define the same name
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Graph:
-    """Files are numbered in the order of the paths. Edges go from the user to the definer."""
+    """Files are numbered in the order of the paths. Edges go from the user to the definer, and back."""
 
     size: int
     source: NDArray[int64]  # of each edge
@@ -82,7 +85,7 @@ class Graph:
 
 def key_of(digests: Digests) -> str:
     """What a graph depends on: paths and contents. Pure."""
-    state = hashlib.blake2b(digest_size=16)
+    state = hashlib.blake2b(_VERSION, digest_size=16)
     for path, digest in digests.items():
         state.update(path.encode("utf-8", "surrogateescape") + b"\0" + digest)
     return state.hexdigest()
@@ -116,6 +119,8 @@ def build(digests: Digests, names: Iterable[tuple[bytes, bytes, bytes, bytes]]) 
     users_of = np.bincount(first[number > 0], minlength=len(name))  # at the first definer of each name
     kept = (number > 0) & (number <= _AMBIGUOUS)
     source, target, weight = _edges(user[kept], first[kept], number[kept], count_of[kept], definer)
+    source, target = np.concatenate((source, target)), np.concatenate((target, source))
+    weight = np.concatenate((weight, weight * _BACK))
     total = np.bincount(source, weight, minlength=len(digests))
     return Graph(
         size=len(digests),
