@@ -12,7 +12,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 LEFT_OUT := torch llama-cpp-python llm
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench bench-repair bench-router lock completions clean
+.PHONY: help venv demo test check bench bench-repair bench-router bench-agent lock completions clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench: bench-repair  ## every benchmark
 
 bench-repair: $(STAMP)  ## how many small defects builtin/repair fixes, and how fast; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.repair $(ARGS)
+
+bench-agent: $(STAMP)  ## the repo map of 100,000 files: seconds, files read, memory; more options in ARGS
+	$(BIN)/python -m tests.benchmarks.agent $(ARGS)
 
 bench-router: $(STAMP)  ## every policy on the matrices in the folder ACR_MATRICES; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.router $(ARGS)
