@@ -22,7 +22,7 @@ _PACKAGE = re.compile(
     r"""(?:Cannot find (?:module|package)|Failed to resolve import|Could not resolve)"""
     r"""\s+["']([^"'./~][^"']*)["']"""
 )
-_NAMED = re.compile(r"(?:Uncaught )?([A-Z]\w*(?:Error|Exception|Failure))(?: \[[^\]]*\])?: ")
+_NAMED = re.compile(r"(?:Uncaught )?((?:[A-Z]\w*)?(?:Error|Exception|Failure))(?: \[[^\]]*\])?: ")
 _OWN = ("src/", "lib/", "app/", "test/", "tests/", "@/", "node:", "#", "virtual:")
 _OUTCOMES = {
     "passed": "passed", "failed": "failed", "skipped": "skipped", "pending": "skipped", "todo": "skipped",

@@ -137,3 +137,34 @@ def test_tests_that_stand_in_the_source_cannot_be_weakened(bench: Callable[..., 
     both = under_test.attempt(baseline, {"src/lib.rs": mended})
     assert isinstance(both, Passed), both
     assert both.evidence.undone == ("the tests in src/lib.rs",)
+
+
+@pytest.mark.parametrize("small", [pytest.param(s, id=s.name) for s in EVERY if s.name != "gradle"])
+def test_code_that_the_tests_cannot_be_built_with_is_a_target(
+    small: Small, bench: Callable[..., Bench]
+) -> None:
+    under_test = bench(small)
+    without = small.right.replace("one", "two").replace("One", "Two")
+    under_test.write({small.source: without})
+    baseline = under_test.baseline()
+    assert baseline.targets
+    assert small.keeps not in baseline.report.passing()
+    assert all(case.message for case in baseline.failures())
+    still = under_test.attempt(baseline, {small.source: without + "\n"})
+    assert isinstance(still, Failed), still
+    right = under_test.attempt(baseline, {small.source: small.right})
+    assert isinstance(right, Passed), right
+
+
+def test_a_test_that_prints_without_end_is_read_all_the_same(bench: Callable[..., Bench]) -> None:
+    go = next(small for small in EVERY if small.name == "go")
+    loud = (
+        'import "fmt"\n\nfunc init() {\n\tfor i := 0; i < 400000; i++ {\n\t\tfmt.Println("%s")\n\t}\n}\n'
+        % ("x" * 99)
+    )
+    source = go.right.replace("package sum\n", f"package sum\n\n{loud}")
+    under_test = bench(go)
+    under_test.write({go.source: source.replace("a + b", "a - b")})
+    baseline = under_test.baseline()
+    assert baseline.targets == (go.target,)
+    assert isinstance(under_test.attempt(baseline, {go.source: source}), Passed)
