@@ -303,6 +303,14 @@ def test_a_database_of_another_version_is_made_anew(shop, tmp_path) -> None:
     assert "add_tax" in draw(RepoMap(tmp_path, source=root), root, paths)
 
 
+def test_reading_many_files_is_said_beforehand(tmp_path) -> None:
+    paths = write(tmp_path, {f"m{n}.py": f"x{n} = 1\n" for n in range(2_000)})
+    said: list[int] = []
+    for _ in range(2):
+        draw(RepoMap(tmp_path / "cache", source=tmp_path, reading=said.append), tmp_path, paths)
+    assert said == [2_000]
+
+
 def test_links_huge_and_nameless_files_are_not_read(tmp_path) -> None:
     paths = write(
         tmp_path, {"a.py": "def a1():\n    pass\n", "big.py": "x = 1\n" * 100_000, "b.txt": "def b\n"}

@@ -97,6 +97,16 @@ def test_a_conversation_with_tools_is_marked_at_its_stable_ends() -> None:
     ]
 
 
+def test_claude_at_openrouter_is_marked_in_the_way_it_reads() -> None:
+    name = "anthropic/claude-sonnet-5-5"
+    with LoopbackServer({name: [Say(text="Done.")]}) as server:
+        who = claude(server.base_url, id=f"openrouter/{name}", model=f"openrouter/{name}")
+        line().ask(who, tools=(OPEN,))
+        messages = server.requests[0].messages
+    marks = [[block.get("cache_control") for block in message["content"]] for message in messages]
+    assert marks == [[{"type": "ephemeral"}], [{"type": "ephemeral"}]]
+
+
 def test_a_question_that_nothing_follows_is_not_marked() -> None:
     with AnthropicServer([Turn(text="Hello.")]) as server:
         line().ask(claude(server.base_url))

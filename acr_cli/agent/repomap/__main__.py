@@ -26,12 +26,13 @@ def row(root: Path, path: str) -> list[object] | None:
         return None
     digest = digest_of(path, source)
     if is_generated_text(source):
-        return [digest, True, [], "", "", ""]
+        return [digest, True, "[]", "", "", ""]
     tags = read_tags(path, source)
     defined = array("q", (number(each.name) for each in tags.definitions))
     used = array("q", (number(name) for name, _ in tags.references))
     counts = array("H", (min(count, MOST) for _, count in tags.references))
-    shown = [[each.line, each.text] for each in tags.definitions]
+    places = [[each.line, each.text] for each in tags.definitions]
+    shown = json.dumps(places, ensure_ascii=False, separators=(",", ":"))
     return [digest, False, shown, *(base64.b64encode(a.tobytes()).decode() for a in (defined, used, counts))]
 
 

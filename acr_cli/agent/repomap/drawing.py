@@ -32,7 +32,8 @@ class RepoMap:
     """The map of one repository.
 
     `folder` keeps what was read (None: nothing is kept). `source` is where the files of a tree were copied
-    from, so that the next run finds them unchanged; `changed` tells which of the tree's differ from it."""
+    from, so that the next run finds them unchanged; `changed` tells which of the tree's differ from it.
+    `reading` is told of how many files are about to be read, where that takes a while."""
 
     def __init__(
         self,
@@ -40,10 +41,12 @@ class RepoMap:
         *,
         source: Path | None = None,
         changed: Callable[[], Sequence[str]] = tuple,
+        reading: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._folder = folder
         self._source = source
         self._changed = changed
+        self._reading = reading
         self.read = 0  # files that the last look opened
 
     def draw(
@@ -61,7 +64,7 @@ class RepoMap:
         `named` gives weights to the files where the task begins, `words` is the text whose names count, and
         `hidden` are paths that need no place in the map. "" where nothing can be said."""
         try:
-            index = Index(self._folder)
+            index = Index(self._folder, reading=self._reading)
             try:
                 digests = self._look(index, root, paths)
                 if not digests:

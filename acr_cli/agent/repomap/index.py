@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS file (
 ) WITHOUT ROWID;
 """
 _FRESH = 2_000_000_000  # nanoseconds: a file may change again within the same tick of its clock
+_MANY = 2_000  # files that take a while to read
 _CHUNK = 500  # values in one statement
 _SPARE = 50_000  # texts that no path has any more, and that are kept
 
@@ -60,8 +61,15 @@ class Place:
 class Index:
     """The index below `folder`; in memory where there is none or it cannot be written."""
 
-    def __init__(self, folder: Path | None, *, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        reading: Callable[[int], None] = lambda _: None,
+    ) -> None:
         self._clock = clock
+        self._reading = reading
         self._database = _open(folder / "maps.sqlite" if folder else None)
 
     def close(self) -> None:
@@ -150,6 +158,8 @@ class Index:
         else:
             unread = dict.fromkeys(changed)
         parsed = len(unread)
+        if parsed >= _MANY:
+            self._reading(parsed)
         rows: list[Row] = []
         for path, row in read_all(root, tuple(unread)):
             del unread[path]

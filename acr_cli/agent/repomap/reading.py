@@ -152,7 +152,7 @@ def _row(answer: list[object]) -> Row:
     return Row(
         digest=bytes.fromhex(str(digest)),
         generated=bool(generated),
-        definitions=json.dumps(shown, ensure_ascii=False, separators=(",", ":")),
+        definitions=str(shown),
         defined=defined,
         used=used,
         counts=counts,
