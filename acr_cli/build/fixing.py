@@ -17,6 +17,7 @@ from filelock import FileLock
 
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
+from acr_cli.build.sharing import embedder
 from acr_cli.caf import Loop, Parts
 from acr_cli.errors import PatchConflict
 from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, RunStarted, to_json
@@ -88,7 +89,7 @@ class Job:
         files = (*self.repository.files(), *self.repository.ignored(self.settings.copy_ignored))
         tree = RunTree.copy(self.repository.root, files, self.folder.path)
         start = tree.checkpoint()
-        store = memory(self.settings)
+        store = memory(self.settings, lambda text: self.emit(Notice(level="warning", text=text)))
         parts = self.parts(tree, self.sandbox(), store, copied_from=self.repository.root)
         result = Loop(self.folder.id, parts).fix(task)
         if result.status is Status.FIXED and not self.settings.dry_run:
@@ -137,7 +138,6 @@ class Job:
 
     def observer(self, root: Path, store: Store) -> Observer:
         """What looks at the steps of a run on the files below `root`."""
-        from acr_cli.context.embedding import open_embedder
         from acr_cli.context.observer import RepositoryObserver, prompt_tokens
 
         def size(step: Step) -> int:
@@ -145,7 +145,7 @@ class Job:
             return prompt_tokens(step, [p.stat().st_size for f in named if (p := root / f).is_file()])
 
         return RepositoryObserver(
-            embedder=lambda: open_embedder(self.settings.embedder),
+            embedder=lambda: embedder(self.settings),
             store=store,
             repository=self.repository.identity,
             size=size,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from acr_cli.memory.store import Memory
 
 
-def memory(settings: Settings) -> Memory:
-    """The store of outcomes."""
+def memory(settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Memory:
+    """The store of outcomes; `tell` takes a line for the user when it cannot be written."""
     from acr_cli.memory.store import Memory
 
     return Memory(
@@ -28,6 +28,8 @@ def memory(settings: Settings) -> Memory:
         store_text=settings.store_text,
         half_life_days=settings.half_life_days,
         clock=time.time,
+        tell=tell,
+        embedder=settings.embedder,
     )
 
 
@@ -40,14 +42,18 @@ def statistics(
     since: float | None = None,
 ) -> MemoryStats:
     """What memory holds, of the outcomes for which all that is given holds. Raises: StoreError."""
-    return memory(settings).stats(
-        candidate=candidate, dimension=dimension, repository=repository, since=since
+    from acr_cli.orchestrator.forecaster import adjusted_success
+    from acr_cli.orchestrator.mistakes import usual
+    from acr_cli.orchestrator.prior import published_rate
+
+    store = memory(settings)
+    return store.stats(
+        candidate=candidate,
+        dimension=dimension,
+        repository=repository,
+        since=since,
+        adjusted=adjusted_success(store.tallies(), mistakes=usual, rates=published_rate),
     )
-
-
-def settle(settings: Settings) -> None:
-    """After a run: bring the Chroma collection up to date with the journal."""
-    memory(settings).settle()
 
 
 def identity(where: Path) -> str:

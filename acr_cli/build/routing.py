@@ -6,6 +6,7 @@ from pathlib import Path
 
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, pool_of
+from acr_cli.build.sharing import embedder as embedder_of
 from acr_cli.errors import AcrError, NoEligibleModel
 from acr_cli.progress import NEEDS_MODEL
 from acr_cli.records import Candidate, Choice, Context, Dimension
@@ -21,14 +22,13 @@ def route(settings: Settings, *, where: Path, task: str) -> tuple[Context, Choic
 
     Raises: NoEligibleModel, ConfigurationError."""
     from acr_cli.context.dimension import dimension_of, language_of
-    from acr_cli.context.embedding import open_embedder
 
     pool = pool_of(settings)
     asked = dimension_of(task)
     models = tuple(c for c in pool if c.model or asked is Dimension.BUG_FIXING)
     pool = models if any(c.model for c in pool) else pool
     repository = _repository(where)
-    embedder = open_embedder(settings.embedder)
+    embedder = embedder_of(settings)
     store = memory(settings)
     vector = tuple(embedder.embed([task])[0])
     context = Context(

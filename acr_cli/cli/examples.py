@@ -13,7 +13,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "apply": ("acr apply", "acr apply 20260102-1504 --yes"),
     "undo": ("acr undo", "acr undo 20260102-1504"),
     "route": ('acr route "parse_date drops the time zone" --explain',),
-    "memory stats": ("acr memory stats", "acr memory stats --json"),
+    "memory stats": ("acr memory stats", "acr memory stats --dimension bug_fixing --since 2026-01-31"),
     "memory list": ("acr memory list -n 50 --verdict failed", "acr memory list --dimension bug_fixing"),
     "memory show": ("acr memory show 3f2a9c",),
     "memory forget": (
@@ -26,6 +26,14 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "bench compare": ("acr bench compare before.json after.json",),
     "bench figure": ("acr bench figure test.json -o test.svg",),
+    "memory export": (
+        "acr memory export outcomes.parquet",
+        "acr memory export - --since 2026-01-31 > outcomes.jsonl",
+    ),
+    "memory import": ("acr memory import outcomes.parquet",),
+    "memory reindex": ("acr config set memory.embedder sentence-transformers:my-model", "acr memory reindex"),
+    "memory sync": ("acr memory sync",),
+    "memory report": ("acr memory report -o report.html",),
     "models list": ("acr models list", "acr models list --json"),
     "models add": (
         "acr models add anthropic/claude-opus-4-6 --effort low,high",

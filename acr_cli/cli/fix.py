@@ -109,7 +109,9 @@ def fix(
         finish(result)
     invocation.on_failure = None  # the result has been said
     with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
-        build.settle(settings)
+        told = build.settle(settings)
+        if told and not invocation.quiet:
+            sys.stderr.write(f"{told}\n")
     return result.exit_code
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 app = group("What acr remembers of past outcomes.")
 
+LAST = 50  # outcomes in a report
 VERDICTS = ("passed", "failed", "unverified")
 JSON = typer.Option(False, "--json", help="As data.")
 
@@ -128,18 +129,21 @@ def show(
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
-    outcome = _found(build.memory(invocation.settings()), id_)
+    store = build.memory(invocation.settings())
+    outcome = _found(store, id_)
     if as_json:
         shapes.write(outcome_shape(outcome))
         return 0
     for name, value in outcome_shape(outcome).items():
-        if name not in ("type", "schema", "signals", "usage", "price"):
+        if name not in ("type", "schema", "signals", "usage", "price", "embedder", "vector_size"):
             shown = day(value) if name == "time" else value
             shown = ", ".join(map(str, value)) if isinstance(value, tuple) else shown
             say(invocation.out, f"{name:<15}{shown}")
     for signal in outcome.signals:
         said = f"{signal.name} {signal.value:.2f} x {signal.weight:g}  {signal.note}"
         say(invocation.out, f"{'signal':<15}{said}")
+    say(invocation.out, f"{'vector':<15}{len(outcome.vector)} numbers of {outcome.embedder or 'no embedder'}")
+    say(invocation.out, f"{'kept in':<15}{store.folder}")
     tokens = f"{number(outcome.usage.input_tokens)} in, {number(outcome.usage.output_tokens)} out"
     say(invocation.out, f"{'tokens':<15}{tokens}, {count(outcome.usage.calls, 'call')}")
     return 0
@@ -204,6 +208,141 @@ def forget(
     if forgotten.mixed:
         kept = count(forgotten.mixed, "older outcome")
         say(invocation.out, f"{kept} could not be told apart from newer ones, and stay as numbers.")
+    return 0
+
+
+@app.command("export", cls=Leaf)
+def export_(
+    ctx: typer.Context,
+    file: str = typer.Argument(
+        ..., metavar="FILE|-", help="Ends in .jsonl, .jsonl.gz or .parquet; - is standard output."
+    ),
+    model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
+    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
+    repository: str = typer.Option(None, "--repo", metavar="DIR|ID", help="Of this repository."),
+    since: str = typer.Option(None, metavar="DATE", help="No older than this, as 2026-01-31."),
+) -> int:
+    """Write outcomes to a file, to be queried or taken to another machine.
+
+    Evicted outcomes are numbers by now, and stay here.
+    """
+    from acr_cli import build
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    _check_choice("--dimension", dimension, tuple(Dimension))
+    number_ = build.export_memory(
+        invocation.settings(),
+        file,
+        candidate=model,
+        dimension=dimension,
+        repository=_identity(repository),
+        since=_time(since, "--since"),
+    )
+    if not invocation.quiet:
+        say(invocation.err, f"Wrote {count(number_, 'outcome')}.")
+    return 0
+
+
+@app.command("import", cls=Leaf)
+def import_(
+    ctx: typer.Context,
+    file: str = typer.Argument(
+        ..., metavar="FILE|-", help="As `acr memory export` writes it; - is standard input."
+    ),
+) -> int:
+    """Take in outcomes of another machine; what is known already changes nothing."""
+    from acr_cli import build
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    taken = build.import_memory(invocation.settings(), file)
+    say(invocation.out, f"Took in {count(taken.added, 'outcome')}; {number(taken.known)} were known.")
+    if taken.refused:
+        first = taken.refused[0]
+        what = count(len(taken.refused), "line")
+        say(
+            invocation.err,
+            f"{what} left out, the first of them line {first.place}: {first.reason}.",
+            "yellow",
+        )
+    return 0 if taken.added or taken.known or not taken.refused else 1
+
+
+@app.command(cls=Leaf)
+def reindex(ctx: typer.Context) -> int:
+    """Embed all kept texts with the embedder that is set now.
+
+    The old vectors serve until all is done; an interrupted one goes on where it was.
+    """
+    from acr_cli import build
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    settings = invocation.settings()
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("embedding"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=invocation.err, disable=invocation.quiet, transient=True) as bar:
+        task = bar.add_task("embedding", total=None)
+        told = build.reindex(
+            settings, progress=lambda done, all_: bar.update(task, completed=done, total=all_)
+        )
+    say(invocation.out, f"Embedded {count(told.embedded, 'outcome')} with {settings.embedder}.")
+    if told.without_text:
+        kept = count(told.without_text, "outcome")
+        say(invocation.out, f"{kept} without text keep their old vectors, and are not found by meaning.")
+    return 0
+
+
+@app.command(cls=Leaf)
+def sync(ctx: typer.Context) -> int:
+    """Send outcomes to the team's server and fetch those of others, now.
+
+    After each run it happens by itself, in the background.
+    """
+    from acr_cli import build
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    done = build.synchronise(invocation.settings())
+    say(invocation.out, done.line()[0].upper() + done.line()[1:])
+    return 1 if done.problem else 0
+
+
+@app.command(cls=Leaf)
+def report(
+    ctx: typer.Context,
+    output: str = typer.Option(
+        "acr-memory.html", "-o", metavar="FILE", help="The page; it is complete in itself."
+    ),
+    model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
+    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
+    repository: str = typer.Option(None, "--repo", metavar="DIR|ID", help="Of this repository."),
+    since: str = typer.Option(None, metavar="DATE", help="No older than this, as 2026-01-31."),
+) -> int:
+    """Write the statistics as a page for a browser."""
+    from acr_cli import build
+    from acr_cli.cli.memory_report import page
+    from acr_cli.cli.table import say
+
+    invocation: Invocation = ctx.obj
+    _check_choice("--dimension", dimension, tuple(Dimension))
+    chosen: dict[str, Any] = {
+        "candidate": model,
+        "dimension": dimension,
+        "repository": _identity(repository),
+        "since": _time(since, "--since"),
+    }
+    settings = invocation.settings()
+    known = build.statistics(settings, **chosen)
+    last = build.memory(settings).list(LAST, **chosen)
+    path = Path(output).expanduser()
+    try:
+        path.write_text(page(known, last), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
+    say(invocation.err, f"Wrote {path}.")
     return 0
 
 

@@ -45,18 +45,29 @@ class Saved:
 
 
 def strongest(steps: Sequence[Routed], adjusted: Mapping[str, tuple[float, float, float]]) -> str:
-    """The candidate that succeeds most: by difficulty-adjusted success where that is known, else by success
-    as a first choice, smoothed; then the dearest. "" without any. Pure."""
+    """The candidate that succeeds most: by difficulty-adjusted success where that is known, else by the lower
+    end of its success as a first choice; then the dearest. "" without any. Pure."""
     names = {name for step in steps for name in step.available}
+    firsts = [(s.candidate, s.first_passed) for s in steps if s.first_passed is not None]
 
     def success(name: str) -> float:
         if name in adjusted:
             return adjusted[name][0]
-        known = [s.first_passed for s in steps if s.candidate == name and s.first_passed is not None]
-        return (sum(known) + 1) / (len(known) + 2)
+        known = [passed for candidate, passed in firsts if candidate == name]
+        return _low(sum(known), len(known))
 
     ranked = [(success(name), _mean_cost(steps, name) or 0.0, name) for name in names]
     return max(ranked)[2] if ranked else ""
+
+
+def _low(passed: int, number: int) -> float:
+    """The lower end of the 95 % interval of a rate (Wilson, 1927)."""
+    if not number:
+        return 0.0
+    rate, z2 = passed / number, Z * Z
+    return (rate + z2 / (2 * number) - Z * sqrt((rate * (1 - rate) + z2 / (4 * number)) / number)) / (
+        1 + z2 / number
+    )
 
 
 def cheapest(steps: Sequence[Routed]) -> str:

@@ -269,6 +269,7 @@ class Memory:
         dimension: str | None = None,
         verdict: str | None = None,
         before: float | None = None,
+        since: float | None = None,
     ) -> tuple[Outcome, ...]:
         """Live outcomes for which all that is given holds, the latest kept first. Raises: StoreError."""
         selection = Selection(
@@ -278,6 +279,7 @@ class Memory:
             dimension=dimension,
             verdict=verdict,
             before=before,
+            since=since,
         )
         with self._journal.view() as view:
             if view is None:
