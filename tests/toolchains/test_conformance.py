@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,8 @@ from acr_cli.sandbox.choose import open_sandbox
 from acr_cli.toolchains import BUILTIN
 from acr_cli.verifier.verifier import Verifier
 from acr_cli.worktree.tree import RunTree
+from tests.conftest import DOCKER_IMAGE
+from tests.toolchains import node_image
 from tests.toolchains.small_repositories import EVERY, RUST, RUST_INLINE, Small
 from tests.verifier.conftest import Bench
 
@@ -44,7 +47,9 @@ def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Callable[..., Bench]:
     """Makes a bench of a small repository, as `acr fix` would wire it."""
 
-    def make(small: Small, *, sandbox: str = "bubblewrap", seconds: float | None = None) -> Bench:
+    def make(
+        small: Small, *, sandbox: str = "bubblewrap", seconds: float | None = None, image: str | None = None
+    ) -> Bench:
         missing = [program for program in small.needs if shutil.which(program) is None]
         if missing:
             pytest.skip(f"needs {', '.join(missing)}; install with the system's packages")
@@ -65,12 +70,12 @@ def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Cal
         limits = Limits(seconds=seconds or small.seconds)
         repository = request.getfixturevalue("node_modules") if small.setup else None
         opened = open_sandbox(
-            sandbox, run_id="r1", home=acr_home, image=None, limits=limits, emit=events.append,
+            sandbox, run_id="r1", home=acr_home, image=image, limits=limits, emit=events.append,
             environ={**os.environ, "RUSTUP_HOME": RUSTUP_HOME}, repository=repository,
         )  # fmt: skip
         verifier = Verifier(
             toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
-            sandbox=opened, emit=events.append, limits=limits, repository="a test's repository",
+            image=image, sandbox=opened, emit=events.append, limits=limits, repository="a test's repository",
         )  # fmt: skip
         tree = RunTree.copy(source, sorted(small.files), tmp_path / "run")
         return Bench(tree=tree, verifier=verifier, events=events)  # type: ignore[arg-type]
@@ -112,6 +117,19 @@ def test_a_verdict_on_each_patch_is_right(small: Small, bench: Callable[..., Ben
     cheating = under_test.attempt(baseline, small.cheat)
     assert isinstance(cheating, Failed), cheating
     assert set(cheating.evidence.undone) == set(small.cheat)
+
+
+def test_a_verdict_in_docker_is_the_same(docker_engine: Any, bench: Callable[..., Bench]) -> None:
+    small = next(small for small in EVERY if small.name == "node")
+    under_test = bench(small, sandbox="docker", image=node_image.make(docker_engine, DOCKER_IMAGE))
+    baseline = under_test.baseline()
+    assert baseline.targets == (small.target,)
+    start = under_test.tree.checkpoint()
+    assert isinstance(under_test.attempt(baseline, {small.source: small.right}), Passed)
+    under_test.tree.restore(start)
+    broken = under_test.attempt(baseline, {small.source: small.breaks})
+    assert isinstance(broken, Failed)
+    assert broken.evidence.broken == (small.keeps,)
 
 
 @every

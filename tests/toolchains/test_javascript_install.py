@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,8 @@ from acr_cli.records import SuiteReport
 from acr_cli.sandbox.choose import open_sandbox
 from acr_cli.toolchains.javascript import JavaScript
 from acr_cli.verifier.verifier import SCRATCH, place
+from tests.conftest import DOCKER_IMAGE
+from tests.toolchains import node_image
 
 PACKAGE = """{"name": "root", "private": true, "version": "1.0.0", "workspaces": ["packages/*"],
  "scripts": {"test": "node --test", "prepare": "exit 7"}, "dependencies": {"is-number": "7.0.0"}}
@@ -61,19 +65,22 @@ def write(root: Path, files: Mapping[str, str]) -> Path:
     return root
 
 
-def run(root: Path, home: Path, events: list[Event], repository: Path | None = None) -> SuiteReport:
+def run(
+    root: Path, home: Path, events: list[Event], *, sandbox: str = "bubblewrap", image: str | None = None
+) -> SuiteReport:
     limits = Limits(seconds=120)
-    sandbox = open_sandbox(
-        "bubblewrap", run_id="r1", home=home, image=None, limits=limits, emit=events.append,
-        environ=dict(os.environ), repository=repository,
+    opened = open_sandbox(
+        sandbox, run_id="r1", home=home, image=image, limits=limits, emit=events.append,
+        environ=dict(os.environ),
     )  # fmt: skip
     chain = JavaScript()
     recipe = chain.recipe(root, setup=None)
     assert recipe is not None
-    sandbox.prepare(recipe, root)
+    recipe = replace(recipe, repository=str(root))
+    opened.prepare(recipe, root)
     plan = chain.plan(root, command=None, tests=(), scratch=SCRATCH)
     assert isinstance(plan, TestPlan)
-    with sandbox.open(root) as session:
+    with opened.open(root) as session:
         placed = place(plan, session.scratch)
         session.put(placed.files)
         result = session.run(placed.argv, environment=placed.environment)
@@ -105,3 +112,26 @@ def test_packages_come_from_the_lock_file_and_members_from_the_tree(
     assert before.passing() == ("root.test.js > a package is there",)
     assert len(after.passing()) == 2
     assert sum(isinstance(e, Notice) and "Installing" in e.text for e in events) == 1
+
+
+@pytest.mark.parametrize("sandbox", [pytest.param("docker", marks=pytest.mark.docker), "none"])
+def test_it_is_the_same_in_an_image_and_on_this_machine(
+    sandbox: str, tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest
+) -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("needs npm; install with the system's packages")
+    root = write(tmp_path / "tree", FILES)
+    events: list[Event] = []
+    image = None
+    client: Any = None
+    if sandbox == "docker":
+        client = request.getfixturevalue("docker_engine")
+        image = node_image.make(client, DOCKER_IMAGE)
+    try:
+        for _ in range(2):
+            report = run(root, acr_home, events, sandbox=sandbox, image=image)
+            assert report.passing() == ("root.test.js > a package is there",), report
+        assert sum(isinstance(e, Notice) and "Installing" in e.text for e in events) == 1
+    finally:
+        for made in client.images.list(filters={"label": f"acr.repository={root}"}) if client else ():
+            client.images.remove(str(made.id), force=True)
