@@ -52,9 +52,5 @@ def _archive() -> bytes:
 
 def _libraries(program: Path) -> list[Path]:
     said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    return [
-        Path(word)
-        for line in said.splitlines()
-        for word in line.split()
-        if os.path.isabs(word) and "ld-" not in word
-    ]
+    words = [word for line in said.splitlines() for word in line.split() if word.startswith("/")]
+    return [Path(word) for word in words if "ld-" not in word]
