@@ -47,6 +47,9 @@ from acr_cli.records import (
     Void,
 )
 
+CACHED_SECONDS = 300.0
+"""For so long a provider keeps the beginning of a prompt at hand, at least."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parts:
@@ -96,6 +99,7 @@ class Loop:
             has_models=any(c.model for c in parts.candidates),
         )
         self.start = ""  # checkpoint of the tree
+        self.answered: dict[str, float] = {}  # when a candidate's model was last called
         self.shared: list[Outcome] = []  # plan and review steps, until the run's end is known
 
     def fix(self, task: Task) -> RunResult:
@@ -179,7 +183,8 @@ class Loop:
         parts, step = self.parts, course.step
         parts.budget.check()
         seen = parts.observer.observe(step, failed=course.failed, unavailable=course.void)
-        context = replace(seen, attempts=parts.attempts - len(course.failed))
+        warm = tuple(c for c, at in self.answered.items() if parts.clock() - at < CACHED_SECONDS)
+        context = replace(seen, attempts=parts.attempts - len(course.failed), warm=warm)
         choice = parts.policy.choose(context, course.eligible, parts.rng)
         if choice is None:
             return None
@@ -191,6 +196,8 @@ class Loop:
         backend = parts.backends[candidate.backend]
         attempt = backend.attempt(step, candidate, parts.tree, parts.sandbox, parts.budget)
         self.progress.usage += attempt.usage
+        if attempt.usage.calls:
+            self.answered[candidate.id] = parts.clock()
         parts.emit(AttemptFinished(step=step.id, attempt=attempt))
         verdict = self._check(course, attempt)
         parts.emit(VerdictReached(step=step.id, candidate=candidate.id, verdict=verdict))

@@ -35,8 +35,9 @@ class Answering(Protocol):
 class Adapted:
     """Implements `player.Player` around a policy that `make` opens for a setting.
 
-    Tallies are the outcomes of this stream, with `rows` after those of the warm rows. Neighbours are there where texts were embedded: the nearest
-    of the warm rows (each with all of its models) and of the stream's own outcomes. The answer, where nothing
+    Tallies are the outcomes of this stream, with `rows` after those of the warm rows. Neighbours are there
+    where texts were embedded: the nearest of the warm rows (each with all of its models) and of the stream's
+    own outcomes. The answer, where nothing
     was accepted, is the policy's own (`answer`), else the tried candidate that it had thought likeliest when
     it first had an opinion on the task, else the last."""
 

@@ -103,7 +103,13 @@ def _adapted(name: str, half_life: float | None) -> Make:
     seconds = half_life * SECONDS_A_TASK if half_life else None
 
     def make(_matrix: Matrix, _seed: int) -> Player:
-        return Adapted(name, lambda setting: _policy(name, setting), half_life=seconds, gains=gains_of)
+        return Adapted(
+            name,
+            lambda setting: _policy(name, setting),
+            half_life=seconds,
+            gains=gains_of,
+            rows=name.partition(":")[0] == "learned",
+        )
 
     return make
 
@@ -111,20 +117,40 @@ def _adapted(name: str, half_life: float | None) -> Make:
 def _policy(name: str, setting: Setting) -> Policy:
     """A policy whose prior knows the warm rows and nothing that was published."""
     from acr_cli.orchestrator.acrouter import AcRouter
+    from acr_cli.orchestrator.learned import VALUE_OF_SUCCESS, Learned
+    from acr_cli.orchestrator.mistakes import Mistakes
     from acr_cli.orchestrator.ordered import Ordered
-    from acr_cli.orchestrator.policies import open_policy
     from acr_cli.orchestrator.voters.neighbours import NeighbourVoter
     from acr_cli.orchestrator.voters.posterior import PosteriorVoter
     from acr_cli.orchestrator.voters.price import PriceVoter
     from acr_cli.orchestrator.voters.prior import PriorVoter
 
-    if name not in ("acrouter", "escalate", "fixed"):
-        return open_policy(name, exploration=EXPLORATION, attempts=setting.attempts)
     rates = rates_of(setting.warm)
+    kind, _, value = name.partition(":")
+    if kind == "learned":
+        stated = Mistakes(false_accept=setting.false_accept, false_reject=setting.false_reject)
+        return Learned(
+            [PriorVoter(rates), NeighbourVoter()],
+            exploration=EXPLORATION,
+            value_of_success=_value(value) if value else VALUE_OF_SUCCESS,
+            mistakes=lambda _: stated,
+            rates=rates,
+        )
     ballot: list[Voter] = [PriorVoter(rates), NeighbourVoter(), PosteriorVoter(rates), PriceVoter()]
     if name == "acrouter":
-        return AcRouter(ballot, exploration=EXPLORATION, attempts=setting.attempts)
-    return Ordered(name, ballot, attempts=setting.attempts)
+        return AcRouter(ballot, exploration=EXPLORATION)
+    return Ordered(name, ballot)
+
+
+def _value(text: str) -> float:
+    """The parameter of `learned:USD`. Raises: UsageError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"learned takes a value of success in USD, not {text!r}.", hint="Like: learned:0.5")
+    return value
 
 
 def rates_of(warm: Matrix | None) -> Rates:

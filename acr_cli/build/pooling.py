@@ -90,5 +90,9 @@ def policy_of(settings: Settings) -> Policy:
 
     name = "fixed" if settings.model else settings.policy
     return open_policy(
-        name, exploration=settings.exploration, attempts=settings.attempts, voters=settings.voters
+        name,
+        exploration=settings.exploration,
+        voters=settings.voters,
+        value_of_success=settings.value_of_success,
+        value_of_hour=settings.value_of_hour,
     )

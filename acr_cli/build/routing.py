@@ -39,6 +39,7 @@ def route(settings: Settings, *, where: Path, task: str) -> tuple[Context, Choic
         language=language_of(repository.files() if repository else (), task),
         repository=repository.identity if repository else "",
         size_tokens=len(task) // 4,
+        attempts=settings.attempts,
         neighbours=store.neighbours(vector, embedder.key),
         tallies=store.tallies(),
     )

@@ -34,8 +34,8 @@ SWITCHES = ("commit", "dry_run", "plan_only", "yes")
 POLICY = typer.Option(
     None,
     metavar="|".join(POLICIES),
-    help="How models are chosen. acrouter (the default): by a weighted vote; escalate: the cheapest first;"
-    " fixed: in the order of `acr models list`.",
+    help="How models are chosen. learned (the default): by outcomes and price; acrouter: by a weighted vote;"
+    " escalate: the cheapest first; fixed: in the order of `acr models list`.",
 )
 SANDBOX = typer.Option(None, metavar="auto|docker|bubblewrap|none", help="Where tests run.")
 

@@ -21,10 +21,9 @@ class AcRouter:
 
     name = "acrouter"
 
-    def __init__(self, voters: Sequence[Voter], *, exploration: float, attempts: int) -> None:
+    def __init__(self, voters: Sequence[Voter], *, exploration: float) -> None:
         self.voters = voters
         self.exploration = exploration
-        self.attempts = attempts
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
         context = condensed(context)
@@ -48,5 +47,5 @@ class AcRouter:
             explored=explored,
             forecasts=forecasts(self.voters, context, candidates),
             neighbours=context.neighbours,
-            ladder=ladder(context, self.attempts, rank),
+            ladder=ladder(context, rank),
         )

@@ -84,10 +84,11 @@ class Costs:
         own = self._own.get(candidate.id) or Spent()
         return (_LOCAL_SECONDS * _STRENGTH + own.seconds) / (_STRENGTH + own.count)
 
-    def price(self, candidate: Candidate) -> float | None:
-        """Money, plus time at the candidate's price of a second, in USD."""
+    def price(self, candidate: Candidate, per_second: float = 0.0) -> float | None:
+        """Money, plus time at the price of a second, in USD: the candidate's own, or the given one if that is
+        more."""
         usd = self.usd(candidate)
-        per_second = candidate.price.per_second
+        per_second = max(candidate.price.per_second, per_second)
         return None if usd is None else usd + (self.seconds(candidate) * per_second if per_second else 0.0)
 
     def _anywhere(self, candidate: str) -> Spent:

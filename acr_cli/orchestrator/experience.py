@@ -13,7 +13,7 @@ import numpy as np
 
 from acr_cli.orchestrator.sequence import Seen
 from acr_cli.orchestrator.trait import Evidence, Numbers
-from acr_cli.records import Tally
+from acr_cli.records import SCORES, Tally
 
 
 @dataclass(kw_only=True, slots=True)
@@ -49,9 +49,10 @@ class Cell:
         """How many tasks were begun here."""
         return sum(t.passed + t.failed for t in self.tallies.values() if not t.failed_before)
 
-    def of_verifier(self, kind: str) -> Cell:
-        """The tallies of one kind of verifier."""
-        return Cell(tallies={key: t for key, t in self.tallies.items() if t.verifier == kind})
+    def scored(self) -> Cell:
+        """First attempts whose score is known."""
+        firsts = {k: t for k, t in self.tallies.items() if t.verifier == SCORES and not t.failed_before}
+        return Cell(tallies=firsts)
 
     def sums(self, names: Sequence[str], of: str) -> Numbers:
         """A field of the tallies, summed by candidate."""
@@ -130,22 +131,24 @@ class Experience:
 
 
 def evidence(
-    patterns: Sequence[Pattern], names: Sequence[str], false_accept: Numbers, false_reject: float
+    patterns: Sequence[Pattern], *, names: Sequence[str], accepts: Numbers, rejects: float
 ) -> Evidence:
-    """The patterns as arrays over these candidates, who include all that the patterns name. Pure."""
+    """The patterns as arrays over these candidates, who include all that the patterns name; with the
+    verifier's rates of false accepts (C) and false rejects. Pure."""
     place = {name: index for index, name in enumerate(names)}
     rows = {after: row for row, after in enumerate(dict.fromkeys(p.after for p in patterns))}
     situations = np.zeros((len(rows), len(names)))
     for after, row in rows.items():
         situations[row, [place[name] for name in after]] = 1.0
     return Evidence(
+        names=tuple(names),
         situations=situations,
         situation=np.array([rows[p.after] for p in patterns], dtype=np.int64),
         who=np.array([place[p.candidate] for p in patterns], dtype=np.int64),
         passed=np.array([p.passed for p in patterns], dtype=np.float64),
         failed=np.array([p.failed for p in patterns], dtype=np.float64),
-        false_accept=false_accept,
-        false_reject=false_reject,
+        false_accept=accepts,
+        false_reject=rejects,
     )
 
 

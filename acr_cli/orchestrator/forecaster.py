@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from acr_cli.orchestrator.cost import Costs
 from acr_cli.orchestrator.experience import Cell, Experience, Pattern, evidence, named
-from acr_cli.orchestrator.prior import Rates, plain_name
-from acr_cli.orchestrator.trait import Beliefs, Numbers, Trait, difficulty, fit, scale
+from acr_cli.orchestrator.mistakes import Mistakes
+from acr_cli.orchestrator.prior import Prior, Rates, plain_name
+from acr_cli.orchestrator.trait import WEIGHTS, Beliefs, Indexes, Numbers, Trait, difficulty, fit, scale
 from acr_cli.orchestrator.weights import starts, weights
 from acr_cli.protocols import Voter
-from acr_cli.records import SCORES, Candidate, Context, Vote
+from acr_cli.records import Candidate, Context, Tally, Vote
 
 TRAIT = "trait"
 
@@ -22,24 +24,12 @@ STRENGTH = 20.0
 
 _BETWEEN = 0.8  # standard deviation of abilities between candidates, marginal logits
 _KIN = 0.3  # between efforts and endpoints of one model
-_LANGUAGE = 0.4  # of a candidate between languages of a dimension
+_LANGUAGE = 0.2  # of a candidate between languages of a dimension
 _PRICE_SIGN = 0.15  # marginal logits of ability an e-fold of price, where nothing is published
 _ENOUGH = 0.8  # share of a dimension's tasks from which one language is all of it
 _UNKNOWN_COST = 0.1  # of the others' mean, for a candidate whose cost nobody knows: find out
 _SCORES = 5.0  # how many outcomes what is common to all scores is worth
 _Z90 = 1.645
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Errors:
-    """How often the verifier is wrong: rates in [0, 1)."""
-
-    false_accept: float = 0.0
-    false_reject: float = 0.0
-    by_candidate: Mapping[str, float] = field(default_factory=dict)  # false accepts that differ
-
-    def accept(self, names: Sequence[str]) -> Numbers:
-        return np.array([self.by_candidate.get(name, self.false_accept) for name in names])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,10 +54,18 @@ class Outlook:
 class Forecaster:
     """A pure function of context and candidates, but for what it keeps of the last tallies to be quick."""
 
-    def __init__(self, voters: Sequence[Voter], *, errors: Callable[[str], Errors], rates: Rates) -> None:
+    def __init__(
+        self,
+        voters: Sequence[Voter],
+        *,
+        mistakes: Callable[[str], Mistakes],
+        rates: Rates,
+        value_of_hour: float = 0.0,
+    ) -> None:
         self._voters = voters
-        self._errors = errors
+        self._mistakes = mistakes
         self._rates = rates
+        self._per_second = value_of_hour / 3600
         self._start = starts(voters)
         self._experience = Experience()
         self._fits: dict[object, tuple[object, Trait]] = {}
@@ -76,23 +74,21 @@ class Forecaster:
         self._experience.look(context.tallies)
         whole = self._experience.dimension(context.dimension)
         here = self._experience.cell(context.dimension, context.language)
-        patterns = whole.patterns()
-        names = tuple(dict.fromkeys([*(c.id for c in candidates), *named(patterns)]))
         costs = Costs(context, whole.tallies.values())
-        price = _prices(costs, candidates)
-        trait, local = self._trait(context, candidates, names, patterns, (whole, here), price)
-        nodes = _after(context, trait, names)
-        ids = [c.id for c in candidates]
-        own = _chance(context, trait, ids, nodes, (patterns, local))
-        votes = self._votes(context, candidates, trait, nodes, own, patterns)
+        price = self._prices(costs, candidates)
+        trait, patterns = self._trait(context, candidates, price, whole, here)
+        nodes = _after(context, trait)
+        own = _corrected(_chance(trait, nodes, len(candidates)), context, candidates, patterns)
+        votes = self._votes(context, candidates, own, trait, patterns[0])
         chance = np.array([_mixed(votes[c.id].values()) for c in candidates])
         shift = (_logit(chance) - _logit(own)) * scale(trait.spread)
-        low, high = (_chance(context, trait, ids, nodes, (), shift, z) for z in (-_Z90, _Z90))
+        low, high = (_chance(trait, nodes, len(candidates), shift, z) for z in (-_Z90, _Z90))
+        ids = tuple(c.id for c in candidates)
         return Outlook(
-            names=tuple(ids),
+            names=ids,
             trait=trait,
             nodes=nodes,
-            patterns=(patterns, local),
+            patterns=patterns,
             tasks=whole.tasks,
             votes=votes,
             chance=chance,
@@ -107,27 +103,20 @@ class Forecaster:
     # --- ability ----------------------------------------------------------------------------------
 
     def _trait(
-        self,
-        context: Context,
-        candidates: Sequence[Candidate],
-        names: tuple[str, ...],
-        patterns: Sequence[Pattern],
-        cells: tuple[Cell, Cell],
-        price: Numbers,
-    ) -> tuple[Trait, Sequence[Pattern]]:
-        """The posterior for dimension and language, and the language's patterns where it is not all of it."""
-        whole, here = cells
-        errors = self._errors(context.verifier)
-        accept = errors.accept(names)
-        beliefs = self._beliefs(context.dimension, candidates, names, price)
-        version = (self._experience.version(context.dimension), names, beliefs.mean.tobytes(), errors)
-
-        def of_dimension() -> Trait:
-            return fit(evidence(patterns, names, accept, errors.false_reject), beliefs)
-
-        trait = self._kept(context.dimension, version, of_dimension)
+        self, context: Context, candidates: Sequence[Candidate], price: Numbers, whole: Cell, here: Cell
+    ) -> tuple[Trait, tuple[Sequence[Pattern], ...]]:
+        """The posterior for dimension and language, and the patterns of both; of the dimension alone, where
+        the language is nearly all of it."""
+        patterns = whole.patterns()
+        names = tuple(dict.fromkeys([*(c.id for c in candidates), *named(patterns)]))
+        mistakes = self._mistakes(context.verifier)
+        beliefs = _beliefs([self._rates(c, context.dimension) for c in _all(names, candidates)], price)
+        beliefs = replace(beliefs, kin=_kin(_all(names, candidates)))
+        version = (self._experience.version(context.dimension), names, beliefs.mean.tobytes(), mistakes)
+        shown = partial(evidence, names=names, accepts=mistakes.accepts(names), rejects=mistakes.false_reject)
+        trait = self._kept(context.dimension, version, lambda: fit(shown(patterns), beliefs))
         if not context.language or not here or here.tasks >= _ENOUGH * whole.tasks:
-            return trait, ()
+            return trait, (patterns,)
         local = here.patterns()
         narrower = Beliefs(
             mean=trait.marginal(),
@@ -136,11 +125,9 @@ class Forecaster:
             among_kin=_LANGUAGE,
             doubt=trait.error,
         )
-
-        def of_language() -> Trait:
-            return fit(evidence(local, names, accept, errors.false_reject), narrower, trait.spread)
-
-        return self._kept((context.dimension, context.language), version, of_language), local
+        cell = (context.dimension, context.language)
+        trait = self._kept(cell, version, lambda: fit(shown(local), narrower, trait.spread))
+        return trait, (patterns, local)
 
     def _kept(self, key: object, version: object, make: Callable[[], Trait]) -> Trait:
         kept = self._fits.get(key)
@@ -148,35 +135,14 @@ class Forecaster:
             kept = self._fits[key] = (version, make())
         return kept[1]
 
-    def _beliefs(
-        self, dimension: str, candidates: Sequence[Candidate], names: Sequence[str], price: Numbers
-    ) -> Beliefs:
-        """What is published of each; of whom nothing is, price tells a little."""
-        known = {c.id: c for c in candidates}
-        everybody = [known.get(name) or Candidate(id=name, backend="", model=name) for name in names]
-        priors = [self._rates(candidate, dimension) for candidate in everybody]
-        mean = _logit(np.array([prior.value for prior in priors]))
-        strangers = [
-            i for i, c in enumerate(candidates) if not priors[i].known and c.price.known and price[i]
-        ]
-        if strangers:
-            logs = np.log(price[strangers])
-            mean[strangers] += _PRICE_SIGN * (logs - logs.mean())
-        kin = [plain_name((c.model or c.id).split("@")[0]) for c in everybody]
-        order = {name: number for number, name in enumerate(dict.fromkeys(kin))}
-        return Beliefs(
-            mean=mean, spread=_BETWEEN, kin=np.array([order[name] for name in kin]), among_kin=_KIN
-        )
-
-    # --- votes ------------------------------------------------------------------------------------
+    # --- votes and prices -------------------------------------------------------------------------
 
     def _votes(
         self,
         context: Context,
         candidates: Sequence[Candidate],
-        trait: Trait,
-        nodes: Numbers,
         own: Numbers,
+        trait: Trait,
         patterns: Sequence[Pattern],
     ) -> dict[str, dict[str, Vote]]:
         """By candidate and voter; each voter's opinion as it is after what has failed on the step."""
@@ -188,49 +154,116 @@ class Forecaster:
             votes[candidate.id][TRAIT] = Vote(
                 voter=TRAIT, value=float(chance), weight=shares[TRAIT], note=note
             )
+        nodes = _after(context, trait)
         for voter in self._voters:
             for name, vote in voter.vote(context, candidates).items():
                 value = vote.value if not context.failed else _conditional(vote.value, trait, nodes)
                 votes[name][voter.name] = replace(vote, value=value, weight=shares[voter.name])
         return votes
 
+    def _prices(self, costs: Costs, candidates: Sequence[Candidate]) -> Numbers:
+        """C, USD: a candidate whose price nobody knows counts as a cheap one, so that somebody finds out."""
+        prices = [costs.price(candidate, self._per_second) for candidate in candidates]
+        known = [price for price in prices if price is not None]
+        guess = _UNKNOWN_COST * sum(known) / len(known) if known else 0.0
+        return np.array([guess if price is None else price for price in prices])
 
-def _after(context: Context, trait: Trait, names: Sequence[str]) -> Numbers:
+
+def adjusted_success(
+    tallies: tuple[Tally, ...], *, mistakes: Callable[[str], Mistakes], rates: Rates
+) -> dict[str, tuple[float, float, float]]:
+    """By candidate, the chance to solve a task of those that were begun here, and its 90 % interval, each in
+    [0, 1]: a raw success rate is too low for who was only asked after others had failed. Pure."""
+    experience = Experience()
+    experience.look(tallies)
+    total: dict[str, list[float]] = {}
+    for dimension in dict.fromkeys(t.dimension for t in tallies):
+        whole = experience.dimension(dimension)
+        patterns = whole.patterns()
+        names = named(patterns)
+        everybody = _all(names, ())
+        beliefs = replace(
+            _beliefs([rates(c, dimension) for c in everybody], np.zeros(0)), kin=_kin(everybody)
+        )
+        known = mistakes("tests")
+        shown = evidence(patterns, names=names, accepts=known.accepts(names), rejects=known.false_reject)
+        trait = fit(shown, beliefs)
+        chances = [_chance(trait, WEIGHTS, len(names), 0.0, z) for z in (0.0, -_Z90, _Z90)]
+        for place, name in enumerate(names):
+            sums = total.setdefault(name, [0.0] * 4)
+            sums[0] += whole.tasks
+            for index, chance in enumerate(chances, start=1):
+                sums[index] += whole.tasks * float(chance[place])
+    return {
+        name: (mean / tasks, low / tasks, high / tasks)
+        for name, (tasks, mean, low, high) in total.items()
+        if tasks
+    }
+
+
+def _all(names: Sequence[str], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of these names; of those that are not in the pool all that is known is the name."""
+    known = {c.id: c for c in candidates}
+    return [known.get(name) or Candidate(id=name, backend="", model=name) for name in names]
+
+
+def _beliefs(priors: Sequence[Prior], price: Numbers) -> Beliefs:
+    """What is published of each; of whom nothing is, price tells a little. `price` is that of the first."""
+    mean = _logit(np.array([prior.value for prior in priors]))
+    strangers = [i for i, p in enumerate(price) if p > 0 and not priors[i].known]
+    if strangers:
+        logs = np.log(price[strangers])
+        mean[strangers] += _PRICE_SIGN * (logs - logs.mean())
+    return Beliefs(mean=mean, spread=_BETWEEN, kin=np.arange(len(priors)), among_kin=_KIN)
+
+
+def _kin(candidates: Sequence[Candidate]) -> Indexes:
+    """The same number for efforts and endpoints of one model."""
+    names = [plain_name((c.model or c.id).split("@")[0]) for c in candidates]
+    order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([order[name] for name in names])
+
+
+def _after(context: Context, trait: Trait) -> Numbers:
     """Nodes: how difficult the task is, once these have failed."""
-    marked = np.array([[1.0 if name in context.failed else 0.0 for name in names]])
+    marked = np.array([[1.0 if name in context.failed else 0.0 for name in trait.names]])
     nodes: Numbers = difficulty(trait.passes(trait.solves()), marked)[0]
     return nodes
 
 
 def _chance(
-    context: Context,
-    trait: Trait,
-    names: Sequence[str],
-    nodes: Numbers,
-    patterns: Sequence[Sequence[Pattern]],
-    shift: Numbers | float = 0.0,
-    errors: float = 0.0,
+    trait: Trait, nodes: Numbers, count: int, shift: Numbers | float = 0.0, errors: float = 0.0
 ) -> Numbers:
-    """C: that each passes at these difficulties, corrected by outcomes of exactly this situation; with
-    abilities shifted by logits, and by standard errors. Pure."""
-    moved = trait.of(np.arange(len(names)), shift + errors * trait.error[: len(names)])
-    chance = moved.passes(moved.solves()) @ nodes
+    """That each of the first `count` passes at these difficulties; abilities shifted by logits, and by
+    standard errors. Pure."""
+    moved = trait.of(np.arange(count), shift + errors * trait.error[:count])
+    chance: Numbers = np.clip(moved.passes(moved.solves()) @ nodes, 1e-4, 1 - 1e-4)
+    return chance
+
+
+def _corrected(
+    chance: Numbers,
+    context: Context,
+    candidates: Sequence[Candidate],
+    patterns: Sequence[Sequence[Pattern]],
+) -> Numbers:
+    """Drawn to what became of exactly this situation, in dimension and language. Pure."""
+    chance = chance.copy()
     situation = tuple(sorted(context.failed))
-    place = {name: index for index, name in enumerate(names)}
+    place = {c.id: index for index, c in enumerate(candidates)}
     for known in patterns:
         for pattern in known:
             if pattern.after == situation and pattern.candidate in place:
                 index, total = place[pattern.candidate], STRENGTH + pattern.passed + pattern.failed
                 chance[index] = (STRENGTH * chance[index] + pattern.passed) / total
-    bounded: Numbers = np.clip(chance, 1e-4, 1 - 1e-4)
-    return bounded
+    return chance
 
 
 def _conditional(chance: float, trait: Trait, nodes: Numbers) -> float:
     """What an opinion on a task that nothing is known of says at these difficulties. Pure."""
     ability = _logit(np.array([chance])) * scale(trait.spread)
-    solves = replace(trait, ability=ability, error=np.zeros(1), false_accept=np.zeros(1)).solves()
-    return float((solves @ nodes)[0])
+    right = replace(trait, ability=ability, error=np.zeros(1), false_accept=np.zeros(1))
+    return float((right.solves() @ nodes)[0])
 
 
 def _mixed(votes: Iterable[Vote]) -> float:
@@ -242,20 +275,12 @@ def _mixed(votes: Iterable[Vote]) -> float:
     return min(max(total / weight, 1e-4), 1 - 1e-4)
 
 
-def _prices(costs: Costs, candidates: Sequence[Candidate]) -> Numbers:
-    """C, USD: a candidate whose price nobody knows counts as a cheap one, so that somebody finds out. Pure."""
-    prices = [costs.price(candidate) for candidate in candidates]
-    known = [price for price in prices if price is not None]
-    guess = _UNKNOWN_COST * sum(known) / len(known) if known else 0.0
-    return np.array([guess if price is None else price for price in prices])
-
-
 def _partial(whole: Cell, here: Cell, names: Sequence[str]) -> tuple[Numbers, Numbers]:
     """C, each: what a passed and a failed attempt score, where scores are known; else 1 and 0. Pure."""
     passed, failed = np.ones(len(names)), np.zeros(len(names))
-    everywhere = whole.of_verifier(SCORES)
+    everywhere = whole.scored()
     if everywhere:
-        for cell in (everywhere, here.of_verifier(SCORES)):
+        for cell in (everywhere, here.scored()):
             passed = _mean(cell, names, "u_passed", "passed", None if cell is everywhere else passed)
             failed = _mean(cell, names, "u_failed", "failed", None if cell is everywhere else failed)
     return passed, failed

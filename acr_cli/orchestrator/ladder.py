@@ -8,16 +8,15 @@ from dataclasses import replace
 from acr_cli.records import Context, Forecast, Rung
 
 
-def ladder(
-    context: Context, attempts: int, rank: Callable[[Context], Sequence[Forecast]]
-) -> tuple[Rung, ...]:
-    """The rungs of a step, up to its number of attempts. Pure.
+def ladder(context: Context, rank: Callable[[Context], Sequence[Forecast]]) -> tuple[Rung, ...]:
+    """The rungs of a step, up to the attempts that are left. Pure.
 
     `rank` puts those in order who are left. Chances and costs (expected, USD) add up: a rung costs only where
     all before it have failed."""
     rungs: list[Rung] = []
     missed, cost = 1.0, 0.0
-    while len(context.failed) < attempts and (left := rank(context)):
+    attempts = context.attempts
+    while len(rungs) < attempts and (left := rank(context)):
         following = left[0]
         cost += missed * (following.cost_usd or 0.0)
         missed *= 1 - following.p_success

@@ -16,17 +16,18 @@ from random import Random
 import numpy as np
 
 from acr_cli.orchestrator.experience import seen
-from acr_cli.orchestrator.forecaster import STRENGTH, Errors, Forecaster, Outlook
+from acr_cli.orchestrator.forecaster import STRENGTH, Forecaster, Outlook
+from acr_cli.orchestrator.mistakes import Mistakes, usual
 from acr_cli.orchestrator.prior import Rates, published_rate
-from acr_cli.orchestrator.sequence import Indexes, Lots, Programme, programme, promising
-from acr_cli.orchestrator.trait import Numbers, scale
+from acr_cli.orchestrator.sequence import Lots, Programme, programme, promising
+from acr_cli.orchestrator.trait import Indexes, Numbers, scale
 from acr_cli.protocols import Voter
 from acr_cli.records import Candidate, Choice, Context, Forecast, Rung
 
 VALUE_OF_SUCCESS = 1.5
 """USD: what a verified fix is worth."""
 
-_HORIZON = 50.0  # tasks that are expected to come, at least; else as many as have been
+_HORIZON = 300.0  # tasks that are expected to come, at least; else as many as have been
 _TEMPERATURE = 0.1  # of exploration, in values of a success
 
 
@@ -48,9 +49,9 @@ class _Way:
 class Learned:
     """Implements `protocols.Policy`.
 
-    `errors` gives the rates of a kind of verifier, `rates` what is expected of candidates beforehand. Going
-    on after a failure ends when no candidate is worth its price any more; a step's first attempt is always
-    made."""
+    `mistakes` gives the rates of a kind of verifier, `rates` what is expected of candidates beforehand;
+    values are in USD. Going on after a failure ends when no candidate is worth its price any more; a step's
+    first attempt is always made."""
 
     name = "learned"
 
@@ -60,14 +61,17 @@ class Learned:
         *,
         exploration: float,
         value_of_success: float = VALUE_OF_SUCCESS,
-        errors: Callable[[str], Errors] = lambda _: Errors(),
+        value_of_hour: float = 0.0,
+        mistakes: Callable[[str], Mistakes] = usual,
         rates: Rates = published_rate,
     ) -> None:
-        self._forecaster = Forecaster(voters, errors=errors, rates=rates)
+        self._forecaster = Forecaster(voters, mistakes=mistakes, rates=rates, value_of_hour=value_of_hour)
         self._exploration = exploration
         self._value = value_of_success
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
+        if not candidates or not context.attempts:
+            return None
         outlook = self._forecaster.outlook(context, candidates)
         way = self._way(context, outlook, _bonus(outlook))
         gains = way.gains(len(candidates))

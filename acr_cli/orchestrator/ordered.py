@@ -19,10 +19,9 @@ from acr_cli.records import Candidate, Choice, Context, Forecast
 class Ordered:
     """Implements `protocols.Policy`; `voters` only inform the forecasts that are shown."""
 
-    def __init__(self, name: str, voters: Sequence[Voter], *, attempts: int) -> None:
+    def __init__(self, name: str, voters: Sequence[Voter]) -> None:
         self.name = name
         self.voters = voters
-        self.attempts = attempts
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
         del rng  # nothing is drawn
@@ -43,7 +42,7 @@ class Ordered:
             reason=self._reason(context, candidates),
             forecasts=forecasts(self.voters, context, candidates),
             neighbours=context.neighbours,
-            ladder=ladder(context, self.attempts, rank),
+            ladder=ladder(context, rank),
         )
 
     def _order(self, context: Context, candidates: Sequence[Candidate]) -> Sequence[Candidate]:

@@ -6,21 +6,40 @@ from collections.abc import Sequence
 
 from acr_cli.errors import ConfigurationError
 from acr_cli.orchestrator.acrouter import AcRouter
+from acr_cli.orchestrator.learned import VALUE_OF_SUCCESS, Learned
 from acr_cli.orchestrator.ordered import Ordered
 from acr_cli.orchestrator.voters import BUILTIN
 from acr_cli.parts import load
 from acr_cli.protocols import Policy, Voter
 
-POLICIES = ("acrouter", "escalate", "fixed")
+POLICIES = ("learned", "acrouter", "escalate", "fixed")
+
+_OF_THE_VOTE = ("posterior", "price")
+"""Voters that `learned` does without: it has its own model of outcomes, and its own way with prices."""
 
 
-def open_policy(name: str, *, exploration: float, attempts: int, voters: Sequence[str] = ()) -> Policy:
-    """A policy with the built-in voters and these further ones (entry points of `acr_cli.voters`).
+def open_policy(
+    name: str,
+    *,
+    exploration: float,
+    voters: Sequence[str] = (),
+    value_of_success: float = VALUE_OF_SUCCESS,
+    value_of_hour: float = 0.0,
+) -> Policy:
+    """A policy with the built-in voters and these further ones (entry points of `acr_cli.voters`). Values are
+    in USD.
 
     Raises: ConfigurationError."""
     ballot: list[Voter] = [load("voters", voter, BUILTIN)() for voter in dict.fromkeys((*BUILTIN, *voters))]
+    if name == "learned":
+        return Learned(
+            [voter for voter in ballot if voter.name not in _OF_THE_VOTE],
+            exploration=exploration,
+            value_of_success=value_of_success,
+            value_of_hour=value_of_hour,
+        )
     if name == "acrouter":
-        return AcRouter(ballot, exploration=exploration, attempts=attempts)
+        return AcRouter(ballot, exploration=exploration)
     if name in POLICIES:
-        return Ordered(name, ballot, attempts=attempts)
+        return Ordered(name, ballot)
     raise ConfigurationError(f"No policy is named {name!r}.", hint=f"Known: {', '.join(POLICIES)}.")

@@ -12,15 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from acr_cli.orchestrator.trait import Numbers, difficulty
+from acr_cli.orchestrator.trait import Indexes, Numbers, difficulty
 
 MOST = 9
 """Candidates in one programme: 2^9 sets."""
-
-Flags = NDArray[np.bool_]
-Indexes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

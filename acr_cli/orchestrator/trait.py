@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
+Indexes = NDArray[np.int64]
 
 NODES: Numbers = np.linspace(-4.0, 4.0, 25)
 """Difficulties on which integrals are taken, in standard deviations."""
@@ -40,9 +41,10 @@ _LONGEST_STEP = 1.5
 class Evidence:
     """P patterns over C candidates: who tried after whom had failed, and how often it passed and failed."""
 
+    names: tuple[str, ...]  # C
     situations: Numbers  # S x C, 1 where that candidate had failed before; the first may be nobody
-    situation: NDArray[np.int64]  # P, a row of the situations
-    who: NDArray[np.int64]  # P
+    situation: Indexes  # P, a row of the situations
+    who: Indexes  # P
     passed: Numbers  # P
     failed: Numbers  # P
     false_accept: Numbers  # C, of the verifier for this candidate's work
@@ -55,7 +57,7 @@ class Beliefs:
 
     mean: Numbers  # C
     spread: float  # standard deviation between candidates
-    kin: NDArray[np.int64]  # C, the number of each one's kin
+    kin: Indexes  # C, the number of each one's kin
     among_kin: float  # standard deviation within kin; part of `spread`
     doubt: Numbers | None = None  # C: standard deviations of `mean`; they widen the errors alone
 
@@ -64,6 +66,7 @@ class Beliefs:
 class Trait:
     """The posterior: abilities in logits, normal around `ability` with standard deviation `error`."""
 
+    names: tuple[str, ...]  # C
     ability: Numbers  # C
     error: Numbers  # C
     spread: float  # s
@@ -76,9 +79,10 @@ class Trait:
         marginal: Numbers = self.ability / scale(self.spread)
         return marginal
 
-    def of(self, places: NDArray[np.int64], shift: Numbers | float = 0.0) -> Trait:
+    def of(self, places: Indexes, shift: Numbers | float = 0.0) -> Trait:
         """These candidates alone, their abilities moved by so many logits."""
         return Trait(
+            names=tuple(self.names[place] for place in places),
             ability=self.ability[places] + shift,
             error=self.error[places],
             spread=self.spread,
@@ -139,6 +143,7 @@ def _fit(evidence: Evidence, beliefs: Beliefs, spread: float) -> tuple[Trait, fl
         if np.abs(step).max(initial=0.0) < _CLOSE:
             break
     trait = Trait(
+        names=evidence.names,
         ability=ability,
         error=level.error(information),
         spread=spread,

@@ -1,9 +1,9 @@
 """The voters' weights, learned from outcomes: the published ones are the start, not the end.
 
 Exponentiated gradient on the logarithmic loss with rate 1 (Vovk 1990; Freund and Schapire 1997), in its form
-for experts that may be silent (Freund et al. 1997): a voter's weight is multiplied by p_voter / p_all for what
-then happened, whenever it had voted. So a weight is its start times the exponential of a sum over outcomes,
-and the same whether it was learned online or summed up from memory.
+for experts that may be silent (Freund et al. 1997): a voter's weight is multiplied by p_voter / p_all for
+what then happened, whenever it had voted. So a weight is its start times the exponential of a sum over
+outcomes, and the same whether it was learned online or summed up from memory.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Key:
 
 
 SANDBOXES = ("auto", "docker", "bubblewrap", "none")
-POLICIES = ("acrouter", "escalate", "fixed")
+POLICIES = ("learned", "acrouter", "escalate", "fixed")
 
 KEYS: tuple[Key, ...] = (
     Key(name="policy", field="policy", kind="text", choices=POLICIES, about="how a candidate is chosen"),
@@ -52,7 +52,8 @@ KEYS: tuple[Key, ...] = (
         about="share of trying another",
     ),
     Key(name="seed", field="seed", kind="count", about="of the random numbers, for repeatable runs"),
-    Key(name="time_price", field="time_price", kind="money", about="USD for a second of local work"),
+    Key(name="value_of_success", field="value_of_success", kind="money", about="USD a verified fix is worth"),
+    Key(name="value_of_hour", field="value_of_hour", kind="money", about="USD an hour of waiting costs"),
     Key(name="max_cost", field="max_cost", kind="money", project="min", about="USD for a run"),
     Key(name="max_steps", field="max_steps", kind="count", low=1, project="min", about="steps of a run"),
     Key(name="max_time", field="max_time", kind="duration", project="min", about="time of a run"),

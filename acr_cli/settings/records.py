@@ -30,10 +30,11 @@ class Settings:
     home: Path  # ~/.acr, or ACR_HOME
     models: tuple[ModelEntry, ...] = ()
     providers: tuple[str, ...] = ()  # accepted providers found by their keys
-    time_price: float = 0.0005  # USD a second of local work
 
-    policy: str = "acrouter"
+    policy: str = "learned"
     exploration: float = 0.05
+    value_of_success: float = 1.5  # USD
+    value_of_hour: float = 1.8  # USD
     seed: int | None = None
     allow: tuple[str, ...] = ()  # empty: all
     exclude: tuple[str, ...] = ()
@@ -75,3 +76,8 @@ class Settings:
     yes: bool = False
 
     origins: dict[str, str] = field(default_factory=dict)  # key -> where its value comes from
+
+    @property
+    def time_price(self) -> float:
+        """USD a second of waiting."""
+        return self.value_of_hour / 3600

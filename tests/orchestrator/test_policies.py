@@ -24,8 +24,8 @@ POOL = (WEAK, MIDDLE, STRONG)
 CONTEXT = Context(text="the tests fail", size_tokens=1_000)
 
 
-def acrouter(*, exploration: float = 0.0, attempts: int = 3) -> Policy:
-    return open_policy("acrouter", exploration=exploration, attempts=attempts)
+def acrouter(*, exploration: float = 0.0) -> Policy:
+    return open_policy("acrouter", exploration=exploration)
 
 
 def chosen(policy: Policy, context: Context = CONTEXT, rng: Random | None = None) -> Choice:
@@ -84,7 +84,7 @@ def test_one_failure_of_the_cheap_one_does_not_settle_it() -> None:
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("exploration", [0.0, 1.0])
 def test_those_that_failed_or_broke_are_never_chosen(name: str, exploration: float) -> None:
-    policy = open_policy(name, exploration=exploration, attempts=3)
+    policy = open_policy(name, exploration=exploration)
     context = replace(CONTEXT, failed=("weak",), unavailable=("middle",))
     for seed in range(20):
         assert chosen(policy, context, Random(seed)).candidate == "strong"
@@ -95,7 +95,7 @@ def test_those_that_failed_or_broke_are_never_chosen(name: str, exploration: flo
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_escalation_goes_through_everybody_once(name: str) -> None:
-    policy, context, taken = open_policy(name, exploration=0.3, attempts=9), CONTEXT, []
+    policy, context, taken = open_policy(name, exploration=0.3), CONTEXT, []
     while choice := policy.choose(context, POOL, Random(len(taken))):
         taken.append(choice.candidate)
         context = replace(context, failed=tuple(taken))
@@ -111,7 +111,7 @@ def test_after_a_failure_the_reason_names_who_failed() -> None:
 
 def test_an_only_candidate_is_said_to_be_that() -> None:
     for name in POLICIES:
-        choice = open_policy(name, exploration=0.0, attempts=3).choose(CONTEXT, [WEAK], None)
+        choice = open_policy(name, exploration=0.0).choose(CONTEXT, [WEAK], None)
         assert choice is not None
         assert choice.reason == "the only candidate"
 
@@ -148,7 +148,8 @@ def test_the_only_one_that_is_left_has_propensity_one() -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_ladder_rises_and_has_no_more_rungs_than_attempts(name: str) -> None:
     for attempts in (1, 2, 3, 5):
-        rungs = chosen(open_policy(name, exploration=0.0, attempts=attempts)).ladder
+        context = replace(CONTEXT, attempts=attempts)
+        rungs = chosen(open_policy(name, exploration=0.0), context).ladder
         assert len(rungs) == min(attempts, len(POOL))
         assert len({rung.candidate for rung in rungs}) == len(rungs)
         for lower, upper in pairwise(rungs):
@@ -158,10 +159,10 @@ def test_the_ladder_rises_and_has_no_more_rungs_than_attempts(name: str) -> None
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_ladder_begins_with_the_choice_and_goes_on_where_a_failure_leads(name: str) -> None:
-    policy = open_policy(name, exploration=0.0, attempts=3)
+    policy = open_policy(name, exploration=0.0)
     first = chosen(policy)
     assert first.ladder[0].candidate == first.candidate
-    second = chosen(policy, replace(CONTEXT, failed=(first.candidate,)))
+    second = chosen(policy, replace(CONTEXT, failed=(first.candidate,), attempts=2))
     assert first.ladder[1].candidate == second.candidate
     assert [r.candidate for r in second.ladder] == [r.candidate for r in first.ladder[1:]]
 
@@ -178,8 +179,8 @@ def test_the_ladder_begins_with_the_choice_and_goes_on_where_a_failure_leads(nam
 )
 def test_an_ordered_policy_keeps_its_order(name: str, expected: list[str]) -> None:
     unpriced = Candidate(id="unpriced", backend="agent", model="unpriced")
-    choice = open_policy(name, exploration=0.0, attempts=4).choose(
-        CONTEXT, (unpriced, STRONG, WEAK, MIDDLE), Random(0)
+    choice = open_policy(name, exploration=0.0).choose(
+        replace(CONTEXT, attempts=4), (unpriced, STRONG, WEAK, MIDDLE), Random(0)
     )
     assert choice is not None
     assert [rung.candidate for rung in choice.ladder] == expected
@@ -188,14 +189,14 @@ def test_an_ordered_policy_keeps_its_order(name: str, expected: list[str]) -> No
 
 def test_an_unknown_policy_or_voter_is_one_sentence() -> None:
     with pytest.raises(ConfigurationError) as caught:
-        open_policy("best", exploration=0.0, attempts=3)
+        open_policy("best", exploration=0.0)
     assert (caught.value.exit_code, caught.value.message) == (3, "No policy is named 'best'.")
-    assert caught.value.hint == "Known: acrouter, escalate, fixed."
+    assert caught.value.hint == "Known: learned, acrouter, escalate, fixed."
     with pytest.raises(ConfigurationError, match="'oracle'"):
-        open_policy("acrouter", exploration=0.0, attempts=3, voters=["oracle"])
+        open_policy("acrouter", exploration=0.0, voters=["oracle"])
 
 
 def test_a_voter_that_is_named_twice_votes_once() -> None:
     plain = chosen(acrouter())
-    twice = chosen(open_policy("acrouter", exploration=0.0, attempts=3, voters=["prior", "price"]))
+    twice = chosen(open_policy("acrouter", exploration=0.0, voters=["prior", "price"]))
     assert twice.forecasts == plain.forecasts
