@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from acr_cli.records import Baseline, Dimension, Step, StepKind, Task
+from acr_cli.redaction import redact
 
 LONG = 800  # characters of a wish that is worth a plan
 _PARTS = 3  # list items that make a wish one of several parts
@@ -41,7 +42,7 @@ class RepositoryPlanner:
             text=_text(task),
             dimension=Dimension.AGENTIC_PROGRAMMING,
             language=baseline.language,
-            files=tuple(dict.fromkeys(_PATH.findall(f"{task.text}\n{task.log}")))[:20],
+            files=tuple(dict.fromkeys(_PATH.findall(redact(f"{task.text}\n{task.log}"))))[:20],
             failures=baseline.failures(),
             test_command=baseline.test_command,
         )

@@ -80,7 +80,11 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
     if whole_files:
         paths += [path for path in source_files(everything) if path not in at_hand]
     shown = contents(sight, paths, room=room, numbers=not whole_files)
-    parts.append(overview(sight, step, repomap, listed, at_hand=at_hand, shown=shown, tools=not whole_files))
+    parts.append(
+        overview(
+            sight, step, repomap, listed, everything, at_hand=at_hand, shown=shown, tools=not whole_files
+        )
+    )
     if shown:
         what = "Some of them as they are now" + ("" if whole_files else ", with line numbers")
         parts.append(f"{what}:\n\n" + "\n".join(shown.values()))

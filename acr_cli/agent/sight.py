@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from pathlib import PurePosixPath
 
 from acr_cli.agent.applying import numbered
 from acr_cli.agent.repomap.drawing import RepoMap
@@ -92,12 +91,14 @@ def overview(
     step: Step,
     repomap: RepoMap,
     listed: Sequence[str],
+    everything: Sequence[str],
     *,
     at_hand: Sequence[str],
     shown: Collection[str],
     tools: bool,
 ) -> str:
-    """The repository at a glance, never longer than the list of its first paths would be.
+    """The repository at a glance, never longer than the list of its first paths would be. `listed` are all of
+    its paths, `everything` those of files that may be read.
 
     A few files are listed. Of more a model with tools gets how many files each folder has, and the map, seen
     from the files at hand and without those that are shown whole. One without tools needs the paths to ask
@@ -110,7 +111,7 @@ def overview(
     failures = (f"{case.id} {case.exception} {case.message}\n{case.detail}" for case in step.failures)
     drawn = repomap.draw(
         sight.tree.root,
-        sight.files(listed),
+        everything,
         named=dict.fromkeys(tried, 0.5) | dict.fromkeys(at_hand, 1.0),
         words="\n".join((step.text, *failures)),
         hidden=shown,
@@ -171,7 +172,8 @@ def _folders(files: Sequence[str]) -> str:
     counts = Counter("/".join(path.split("/")[:-1][:2]) for path in files)
     most = sorted(counts.most_common(_FOLDERS))
     named = ", ".join(f"{folder or '.'}/ {count}" for folder, count in most)
-    return named + (", ..." if len(counts) > _FOLDERS else "")
+    more = f" and {len(counts) - _FOLDERS} more folders" if len(counts) > _FOLDERS else ""
+    return named + more
 
 
 def _touched(patch: str) -> list[str]:
@@ -184,8 +186,9 @@ def _mentioned(text: str, files: Sequence[str]) -> list[str]:
     words |= {word for whole in words if "/" in whole for word in _tails(whole)}
     names: dict[str, list[str]] = {}
     for path in files:
-        names.setdefault(PurePosixPath(path).name, []).append(path)
-    by_name = {paths[0] for name, paths in names.items() if name in words and len(paths) == 1 and "." in name}
+        if (name := path.rpartition("/")[2]) in words and "." in name:
+            names.setdefault(name, []).append(path)
+    by_name = {paths[0] for paths in names.values() if len(paths) == 1}
     return [path for path in files if path in words or path in by_name]
 
 

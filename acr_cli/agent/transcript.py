@@ -1,4 +1,4 @@
-"""What was said in one attempt, kept as JSON lines while it is said."""
+"""What was said in one attempt, kept as JSON lines without secrets while it is said."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from acr_cli.protocols import Message, Reply
 from acr_cli.records import Candidate, Step
+from acr_cli.redaction import redacted
 
 
 class Transcript:
@@ -48,4 +49,4 @@ class Transcript:
     def _append(self, line: dict[str, object]) -> None:
         if self._path is not None:
             with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                file.write(json.dumps(redacted(line), ensure_ascii=False) + "\n")

@@ -36,11 +36,15 @@ _LONG_LINE = 20_000  # bytes; nobody writes one by hand
 HEAD = _LONG_LINE + 1
 """Bytes of a file that tell whether it is generated."""
 
-_BINARY = re.compile(
-    r"\.(7z|a|avif|bin|bmp|bz2|class|dat|db|dll|dylib|exe|eot|flac|gif|gz|ico|jar|jpe?g|lib|mo|mov|mp[34]|np[yz]|"
-    r"od[ts]|ogg|otf|parquet|pdf|pkl|png|py[cod]|rar|so|sqlite3?|tar|tgz|tiff?|ttf|war|wasm|wav|web[mp]|whl|"
-    r"woff2?|xlsx?|xz|zip|zst|o|obj)$",
-    re.IGNORECASE,
+_BINARY = frozenset(
+    {
+        *("7z", "a", "avif", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "dylib", "exe"),
+        *("eot", "flac", "gif", "gz", "ico", "jar", "jpeg", "jpg", "lib", "mo", "mov", "mp3"),
+        *("mp4", "npy", "npz", "o", "obj", "ods", "odt", "ogg", "otf", "parquet", "pdf", "pkl"),
+        *("png", "pyc", "pyd", "pyo", "rar", "so", "sqlite", "sqlite3", "tar", "tgz", "tif", "tiff"),
+        *("ttf", "war", "wasm", "wav", "webm", "webp", "whl", "woff", "woff2", "xls", "xlsx", "xz"),
+        *("zip", "zst"),
+    }
 )
 
 
@@ -64,7 +68,7 @@ def is_generated_text(source: bytes) -> bool:
 
 def is_binary(path: str) -> bool:
     """Whether a file by its name is no text. Pure."""
-    return _BINARY.search(path) is not None
+    return path.rpartition(".")[2].lower() in _BINARY
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
