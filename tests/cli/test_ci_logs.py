@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acr_cli.cli.ci_logs import ROOM, failing_part, plain
+from acr_cli.cli.inputs import read_task
 
 ACTIONS = """\
 \ufeff2026-11-29T21:00:00.1234567Z ##[group]Run actions/checkout@v5
@@ -108,6 +111,7 @@ def test_a_short_log_is_kept_whole() -> None:
     assert failing_part("make: *** no rule to make target\n") == "make: *** no rule to make target"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=400) | st.lists(st.sampled_from(ACTIONS.splitlines()), max_size=400).map("\n".join))
 def test_any_log_is_read_and_bounded(log: str) -> None:
     part = failing_part(log)
@@ -115,6 +119,7 @@ def test_any_log_is_read_and_bounded(log: str) -> None:
     assert failing_part("") == ""
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["E   x", "ok", "error: y", "", "1 failed", "noise " * 50]),
@@ -125,3 +130,11 @@ def test_any_log_is_read_and_bounded(log: str) -> None:
 def test_what_is_kept_of_a_long_log_is_bounded(lines: list[str]) -> None:
     part = failing_part("\n".join(lines))
     assert len(part) <= ROOM + 40 * len(lines)
+
+
+def test_a_log_in_a_file_is_cut_down_to_what_failed(tmp_path: Path) -> None:
+    (tmp_path / "ci.log").write_text(ACTIONS + "".join(f"2026-11-29T21:00:03Z {line}\n" for line in NOISE))
+    task, _ = read_task(None, None, str(tmp_path / "ci.log"), None)
+    assert task.log.startswith("Run actions/checkout@v5\n")
+    assert "\nFAILED test_a.py::test_one - assert 1 == 2\n" in task.log
+    assert len(task.log) < ROOM + 200

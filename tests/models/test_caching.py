@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acr_cli.errors import BudgetExhausted
@@ -173,6 +173,7 @@ def test_a_short_conversation_is_marked_once_a_message() -> None:
 COUNTS = st.integers(0, 1_000_000)
 
 
+@settings(deadline=None)
 @given(fresh=COUNTS, read=COUNTS, written=COUNTS, output=COUNTS)
 def test_costs_are_those_of_each_kind_of_token(fresh: int, read: int, written: int, output: int) -> None:
     price = Price(input=5.0, output=25.0, cached_input=0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acr_cli.worktree.reversal import Hunk, reverse
@@ -13,6 +13,7 @@ TEXTS = st.binary(max_size=60) | st.lists(
 ).map(b"".join)
 
 
+@settings(deadline=None)
 @given(before=TEXTS, after=TEXTS)
 def test_apply_then_undo_is_identity(before: bytes, after: bytes) -> None:
     back = reverse(before, after, after)
@@ -46,6 +47,7 @@ def edited_twice(draw):
     return tuple(b"".join(part) for part in parts)
 
 
+@settings(deadline=None)
 @given(edited_twice())
 def test_edits_elsewhere_stay_and_all_of_the_patch_goes(texts) -> None:
     before, after, now, wanted = texts
@@ -61,6 +63,7 @@ def lines(content: bytes) -> list[bytes]:
 TEXTS_OF_LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"\n", b"a", b"c\r\n"]), max_size=12).map(b"".join)
 
 
+@settings(deadline=None)
 @given(before=TEXTS_OF_LINES, after=TEXTS_OF_LINES, now=TEXTS_OF_LINES)
 def test_bytes_outside_the_hunks_never_change(before: bytes, after: bytes, now: bytes) -> None:
     back = reverse(before, after, now)
