@@ -20,7 +20,7 @@ from acr_cli.build.pooling import policy_of, usable
 from acr_cli.build.sharing import embedder
 from acr_cli.caf import Loop, Parts
 from acr_cli.errors import PatchConflict
-from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, RunStarted, to_json
+from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, Progress, RunStarted, to_json
 from acr_cli.parts import load
 from acr_cli.protocols import Backend, Limits, Observer, Sandbox, Store, Toolchain, Verifier
 from acr_cli.records import Candidate, RunResult, Status, Step, Task
@@ -167,6 +167,7 @@ class Job:
             self.settings.home / "cache" / "maps",
             source=copied_from,
             changed=changed,
+            reading=lambda files: self.emit(Progress(text=f"reading {files:,} files for the map")),
         )
         installed = {name: load("backends", name, {})(emit=self.emit) for name in self.settings.backends}
         return {
