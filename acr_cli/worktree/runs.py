@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from acr_cli.errors import SandboxUnavailable, UsageError
 from acr_cli.events import RunFinished, to_json
 from acr_cli.records import RunResult
+from acr_cli.redaction import redact, redacted
 from acr_cli.worktree.delivery import JOURNAL, recover
 
 _DESCRIPTION, _PATCH, _EVENTS, _LOCK = "run.json", "patch.diff", "events.jsonl", "lock"
@@ -56,7 +57,7 @@ class RunFolder:
             status=result.status.value,
             applied=result.applied,
             files=result.files,
-            summary=result.summary,
+            summary=redact(result.summary),
             cost_usd=result.receipt.paid_usd,
         )
 
@@ -71,9 +72,10 @@ class RunFolder:
         (self.path / _PATCH).write_bytes(patch.encode("utf-8", "surrogateescape"))
 
     def log(self, event: dict[str, Any]) -> None:
-        """Append an event to the run's log."""
+        """Append an event to the run's log, without secrets."""
+        plain = redacted(json.loads(json.dumps(event, default=str)))
         with (self.path / _EVENTS).open("a") as file:
-            file.write(json.dumps(event, default=str) + "\n")
+            file.write(json.dumps(plain) + "\n")
 
     def events(self) -> Iterator[dict[str, Any]]:
         """What is in the log; a line that a kill cut short, or that is damaged, is left out."""
@@ -129,7 +131,9 @@ def new_run(home: Path, *, repository: Path, task: str) -> tuple[RunFolder, File
         folder.path.mkdir(mode=0o700)
         lock = folder.lock()
         lock.acquire()
-        folder.update(repository=str(repository), task=task, status="running", time=now, pid=os.getpid())
+        folder.update(
+            repository=str(repository), task=redact(task), status="running", time=now, pid=os.getpid()
+        )
     except OSError as error:
         raise SandboxUnavailable(
             f"{folder.path} cannot be made: {(error.strerror or str(error)).lower()}.",
