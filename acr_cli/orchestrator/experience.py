@@ -31,7 +31,7 @@ class Cell:
     """The tallies of a dimension in one language, or of all its languages."""
 
     tallies: dict[tuple[object, ...], Tally] = field(default_factory=dict)
-    version: int = 0  # grows with every change
+    version: int = 0  # another one after every change
 
     def patterns(self) -> list[Pattern]:
         """Verified outcomes, kinds of verifier taken together."""
@@ -72,6 +72,7 @@ class Experience:
     def __init__(self) -> None:
         self._seen: tuple[Tally, ...] = ()
         self._cells: dict[str, dict[str, Cell]] = {}
+        self._changes = 0
 
     def look(self, tallies: tuple[Tally, ...]) -> None:
         """Take these tallies as all that is known."""
@@ -114,7 +115,7 @@ class Experience:
         if len(tallies) < len(self._seen):
             return False
         for known, present in zip(self._seen, tallies, strict=False):
-            if known is not present:
+            if known is not present and known != present:
                 if _key(known) != _key(present) or known.dimension != present.dimension:
                     return False
                 if known.language != present.language:
@@ -127,7 +128,8 @@ class Experience:
     def _put(self, tally: Tally) -> None:
         cell = self._cells.setdefault(tally.dimension, {}).setdefault(tally.language, Cell())
         cell.tallies[_key(tally)] = tally
-        cell.version += 1
+        self._changes += 1
+        cell.version = self._changes
 
 
 def evidence(

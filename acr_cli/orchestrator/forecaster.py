@@ -29,7 +29,8 @@ _PRICE_SIGN = 0.15  # marginal logits of ability an e-fold of price, where nothi
 _ENOUGH = 0.8  # share of a dimension's tasks from which one language is all of it
 _UNKNOWN_COST = 0.1  # of the others' mean, for a candidate whose cost nobody knows: find out
 _SCORES = 5.0  # how many outcomes what is common to all scores is worth
-_Z90 = 1.645
+Z90 = 1.645
+"""Half-width of a 90 % interval, in standard deviations."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +83,7 @@ class Forecaster:
         votes = self._votes(context, candidates, own, trait, patterns[0])
         chance = np.array([_mixed(votes[c.id].values()) for c in candidates])
         shift = (_logit(chance) - _logit(own)) * scale(trait.spread)
-        low, high = (_chance(trait, nodes, len(candidates), shift, z) for z in (-_Z90, _Z90))
+        low, high = (_chance(trait, nodes, len(candidates), shift, z) for z in (-Z90, Z90))
         ids = tuple(c.id for c in candidates)
         return Outlook(
             names=ids,
@@ -188,7 +189,7 @@ def adjusted_success(
         known = mistakes("tests")
         shown = evidence(patterns, names=names, accepts=known.accepts(names), rejects=known.false_reject)
         trait = fit(shown, beliefs)
-        chances = [_chance(trait, WEIGHTS, len(names), 0.0, z) for z in (0.0, -_Z90, _Z90)]
+        chances = [_chance(trait, WEIGHTS, len(names), 0.0, z) for z in (0.0, -Z90, Z90)]
         for place, name in enumerate(names):
             sums = total.setdefault(name, [0.0] * 4)
             sums[0] += whole.tasks

@@ -4,7 +4,8 @@
    voters mixed in by weights that are learned.
 2. The best way through the candidates, stopping included (`sequence`), with abilities raised by what it is
    worth to know more of them: the index of Brezzi and Lai (2002), which approximates that of Gittins.
-3. With a small probability another candidate than the best, the likelier the less that costs (Boltzmann).
+3. With a small probability another candidate than the best, in proportion to the probability that it is in
+   truth the better one (probability matching, Thompson 1933).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from random import Random
 import numpy as np
 
 from acr_cli.orchestrator.experience import seen
-from acr_cli.orchestrator.forecaster import STRENGTH, Forecaster, Outlook
+from acr_cli.orchestrator.forecaster import STRENGTH, Z90, Forecaster, Outlook
 from acr_cli.orchestrator.mistakes import Mistakes, usual
 from acr_cli.orchestrator.prior import Rates, published_rate
 from acr_cli.orchestrator.sequence import Lots, Programme, programme, promising
@@ -28,7 +29,6 @@ VALUE_OF_SUCCESS = 1.5
 """USD: what a verified fix is worth."""
 
 _HORIZON = 300.0  # tasks that are expected to come, at least; else as many as have been
-_TEMPERATURE = 0.1  # of exploration, in values of a success
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,7 +79,7 @@ class Learned:
         stops = way.solution.value[way.failed] > gains[best] + 1e-12
         if gains[best] == -np.inf or (stops and context.failed):
             return None
-        chances = self._propensities(gains, best)
+        chances = self._propensities(outlook, gains, best)
         place = best if rng is None else _drawn(chances, rng)
         forecasts = _forecasts(context, outlook, gains)
         chosen = next(f for f in forecasts if f.candidate == outlook.names[place])
@@ -140,12 +140,13 @@ class Learned:
         worth: Numbers = self._value * np.maximum(partial, wrongly / np.maximum(wrongly + rightly, 1e-9))
         return worth
 
-    def _propensities(self, gains: Numbers, best: int) -> Numbers:
+    def _propensities(self, outlook: Outlook, gains: Numbers, best: int) -> Numbers:
         """C: how likely each is to be chosen."""
         there = np.isfinite(gains)
         gap = np.where(there, gains[best] - gains, np.inf)
-        share = self._exploration / there.sum()
-        chances: Numbers = share * np.exp(-gap / (_TEMPERATURE * self._value))
+        error = self._value * (outlook.high - outlook.low) / (2 * Z90)
+        better = _normal(-gap / np.maximum(np.hypot(error, error[best]), 1e-9))
+        chances: Numbers = 2 * better * self._exploration / there.sum()
         chances[best] = 0.0
         chances[best] = 1 - chances.sum()
         return chances
@@ -170,6 +171,13 @@ def _psi(s: Numbers) -> Numbers:
     values = [np.sqrt(s / 2), 0.49 - 0.11 / root, 0.63 - 0.26 / root, 0.77 - 0.58 / root]
     found: Numbers = np.select(steps, values, far)
     return found
+
+
+def _normal(x: Numbers) -> Numbers:
+    """The distribution function of the standard normal, by its logistic approximation (Bowling 2009)."""
+    x = np.clip(x, -9, 9)
+    chance: Numbers = 1 / (1 + np.exp(-0.07056 * x**3 - 1.5976 * x))
+    return chance
 
 
 def _drawn(chances: Numbers, rng: Random) -> int:

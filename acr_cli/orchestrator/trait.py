@@ -131,13 +131,13 @@ def _fit(evidence: Evidence, beliefs: Beliefs, spread: float) -> tuple[Trait, fl
     within = min((beliefs.among_kin * widened / _REFERENCE) ** 2, between)
     base = beliefs.mean * widened
     level = _Level(beliefs, between - within, within)
-    ability, prior = base.copy(), base
+    ability = base.copy()
     errors = (evidence.false_accept, evidence.false_reject)
     for _ in range(_ROUNDS):
         gradient, information, likelihood = _score(evidence, ability, spread, *errors)
-        prior = base + level.shift(ability - base)
-        precision = level.precision()
-        step = (gradient - (ability - prior) * precision) / (information + precision)
+        deviation = ability - base
+        pull = level.precision @ deviation
+        step = np.linalg.solve(level.precision + np.diag(information), gradient - pull)
         step = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
         ability = ability + step
         if np.abs(step).max(initial=0.0) < _CLOSE:
@@ -150,30 +150,20 @@ def _fit(evidence: Evidence, beliefs: Beliefs, spread: float) -> tuple[Trait, fl
         false_accept=evidence.false_accept,
         false_reject=evidence.false_reject,
     )
-    return trait, likelihood - float(((ability - prior) ** 2 * precision).sum()) / 2
+    return trait, likelihood - float(deviation @ pull) / 2
 
 
 class _Level:
-    """What candidates have in common: all of them, and kin among themselves."""
+    """What candidates have in common: all of them, and kin among themselves. Both are integrated out."""
 
     def __init__(self, beliefs: Beliefs, between: float, within: float) -> None:
         self.kin, self.between, self.within = beliefs.kin, between, within
-        self.size = np.bincount(self.kin)
-        self.shared = self.size[self.kin] > 1
         self.doubt = 0.0 if beliefs.doubt is None else beliefs.doubt**2
-
-    def precision(self) -> Numbers:
-        """C: of an ability around its prior."""
-        return np.where(self.shared, 1 / self.within, 1 / (self.between + self.within))
-
-    def shift(self, deviation: Numbers) -> Numbers:
-        """C: how far the prior's mean moves with all, and with kin."""
-        total = self.between + self.within
-        common = deviation.sum() / total / (len(deviation) / total + 1 / _COMMON**2)
-        own = np.bincount(self.kin, deviation - common) / self.within
-        kin = own / (self.size / self.within + 1 / max(self.between, 1e-9))
-        moved: Numbers = common + np.where(self.shared, kin[self.kin], 0.0)
-        return moved
+        alike = self.kin[:, None] == self.kin
+        covariance = within * np.eye(len(self.kin)) + between * alike + _COMMON**2
+        self.precision: Numbers = np.linalg.inv(
+            covariance
+        )  # C x C
 
     def error(self, information: Numbers) -> Numbers:
         """C: posterior standard deviations, kin's outcomes included."""
