@@ -25,7 +25,7 @@ from acr_cli.orchestrator.trait import Indexes, Numbers, scale
 from acr_cli.protocols import Voter
 from acr_cli.records import Candidate, Choice, Context, Forecast, Rung
 
-VALUE_OF_SUCCESS = 1.5
+VALUE_OF_SUCCESS = 1.0
 """USD: what a verified fix is worth."""
 
 _HORIZON = 300.0  # tasks that are expected to come, at least; else as many as have been

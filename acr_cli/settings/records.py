@@ -33,7 +33,7 @@ class Settings:
 
     policy: str = "learned"
     exploration: float = 0.05
-    value_of_success: float = 1.5  # USD
+    value_of_success: float = 1.0  # USD
     value_of_hour: float = 1.8  # USD
     seed: int | None = None
     allow: tuple[str, ...] = ()  # empty: all
