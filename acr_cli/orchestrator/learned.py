@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -245,14 +246,22 @@ def _reason(
     if explored:
         return f"{prefix}drawn at random to learn more about it ({_expected(chosen)})"
     rival = max(others, key=lambda f: f.score)
-    learning = chosen.p_success * value - (chosen.cost_usd or 0) < rival.p_success * value - (
-        rival.cost_usd or 0
-    )
-    cheap = (chosen.cost_usd or 0) < (rival.cost_usd or 0)
-    why = "worth trying first" if learning and cheap else "worth finding out" if learning else "worth most"
-    return f"{prefix}{why}: {_expected(chosen)}; next {rival.candidate}: {_expected(rival)}"
+    now, instead = (f.p_success * value - (f.cost_usd or 0) for f in (chosen, rival))
+    why = "best value"
+    if now < instead:  # by this attempt alone; what follows, time and learning decide otherwise
+        cheap = (chosen.cost_usd or 0) < (rival.cost_usd or 0)
+        why = "cheap enough to go first" if cheap else "best with time and what it teaches counted in"
+    return f"{prefix}{why}: {_expected(chosen)}; second best {rival.candidate}: {_expected(rival)}"
 
 
 def _expected(forecast: Forecast) -> str:
-    cost = "an unknown cost" if forecast.cost_usd is None else f"${forecast.cost_usd:.4f}"
-    return f"{forecast.p_success:.0%} for {cost}"
+    return f"{100 * forecast.p_success:.0f} % for {_money(forecast.cost_usd)}"
+
+
+def _money(usd: float | None) -> str:
+    """With two digits that count."""
+    if usd is None:
+        return "an unknown cost"
+    if usd < 5e-7:
+        return "$0"
+    return f"${usd:.2f}" if usd >= 0.1 else f"${usd:.{1 - math.floor(math.log10(usd))}f}".rstrip("0")
