@@ -2,8 +2,9 @@
 
 The price list says what its tokens cost; how many there will be is learned from own outcomes, of the
 candidate where there are some, else of all in the dimension. Own costs then take the place of the list, those
-in the step's language first. A candidate that has answered in this run finds the beginning of its prompt in
-its provider's cache; to switch to another one means to pay for it anew.
+in the step's language first, within what today's list makes of their tokens: a list that has changed counts
+at once. A candidate that has answered in this run finds the beginning of its prompt in its provider's cache;
+to switch to another one means to pay for it anew.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _OVERHEAD_TOKENS = 2_000  # instructions, tools, what is read on the way
 _OUTPUT_TOKENS = 2_500
 _LOCAL_SECONDS = 30.0
 _STRENGTH = 2.0  # how many own outcomes the estimate from the price list is worth
+_SURCHARGE = 1.25  # what writing to a provider's cache may cost, in prices of input
 _ELSEWHERE = 5.0  # how many outcomes in the step's language those in other languages are worth
 
 
@@ -71,12 +73,12 @@ class Costs:
                 return None
             expected = other.usd / other.count
         elif own:
-            expected = (listed * _STRENGTH + own.usd) / (_STRENGTH + own.count)
+            expected = (listed * _STRENGTH + _today(own, candidate)) / (_STRENGTH + own.count)
         else:
             expected = listed
         here = self._here.get(candidate.id)
         if here and own and here.count < own.count:
-            expected = (expected * _ELSEWHERE + here.usd) / (_ELSEWHERE + here.count)
+            expected = (expected * _ELSEWHERE + _today(here, candidate)) / (_ELSEWHERE + here.count)
         return expected
 
     def seconds(self, candidate: Candidate) -> float:
@@ -124,3 +126,16 @@ class Costs:
                 sent = (sent * _STRENGTH + known.input_tokens) / total
                 written = (written * _STRENGTH + known.output_tokens) / total
         return sent, written
+
+
+def _today(spent: Spent, candidate: Candidate) -> float:
+    """USD that these outcomes have cost, or as near to it as today's list allows for their tokens. Pure."""
+    price = candidate.price
+    if price.input is None or price.output is None or price.per_attempt is not None or not spent.with_tokens:
+        return spent.usd
+    least = price.input if price.cached_input is None else price.cached_input
+    written = spent.output_tokens * price.output
+    all_have = spent.count / spent.with_tokens / 1e6
+    low = (spent.input_tokens * least + written) * all_have
+    high = (spent.input_tokens * price.input * _SURCHARGE + written) * all_have
+    return min(max(spent.usd, low), high)
