@@ -47,6 +47,8 @@ from acr_cli.records import (
     Void,
 )
 
+NOT_WORTH_IT = "No other candidate is worth its price here; value_of_success says what a fix is worth."
+
 CACHED_SECONDS = 300.0
 """For so long a provider keeps the beginning of a prompt at hand, at least."""
 
@@ -187,6 +189,8 @@ class Loop:
         context = replace(seen, attempts=parts.attempts - len(course.failed), warm=warm)
         choice = parts.policy.choose(context, course.eligible, parts.rng)
         if choice is None:
+            if any(c.id not in {*course.failed, *course.void} for c in course.eligible):
+                parts.emit(Notice(level="info", text=NOT_WORTH_IT))
             return None
         number = len(course.failed) + 1
         if number == 1 and not course.void:

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from acr_cli.agent.budget import RunBudget
-from acr_cli.caf import Loop, Parts
+from acr_cli.caf import NOT_WORTH_IT, Loop, Parts
 from acr_cli.errors import BaselineCannotStart, Interrupted, SandboxBroken, StoreError
 from acr_cli.events import Event, Notice, PlanMade
 from acr_cli.orchestrator.policies import open_policy
@@ -21,6 +21,7 @@ from acr_cli.records import (
     Baseline,
     Candidate,
     CaseResult,
+    Choice,
     Context,
     Dimension,
     Evidence,
@@ -317,6 +318,25 @@ def test_all_fail_and_the_best_attempt_is_kept(tmp_path: Path) -> None:
     assert "acr apply run1" in result.hint
     assert [verdict for _, verdict, _ in world.remembered] == ["failed"] * 3
     assert (world.tree.root / "a.py").read_text() == "broken\n"
+
+
+class Thrifty:
+    """A policy for which nobody is worth a second attempt."""
+
+    name = "thrifty"
+
+    def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
+        return (
+            None if context.failed else open_policy("fixed", exploration=0.0).choose(context, candidates, rng)
+        )
+
+
+def test_a_run_that_ends_because_going_on_does_not_pay_says_so(tmp_path: Path) -> None:
+    deeds = {"weak": [writes(BAD)], "strong": [writes(GOOD)]}
+    world = World(folder=tmp_path, deeds=deeds, parts={"policy": Thrifty()})
+    assert world.fix().status is Status.NOT_FIXED
+    assert world.remembered == [("weak", "failed", ())]
+    assert [event.text for event in world.events if isinstance(event, Notice)] == [NOT_WORTH_IT]
 
 
 def test_no_more_attempts_are_made_than_allowed(tmp_path: Path) -> None:
