@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -341,6 +344,49 @@ def test_many_files_are_read_by_several_processes(tmp_path) -> None:
 def test_a_file_that_cannot_be_read_is_left_out_of_its_batch(tmp_path) -> None:
     paths = write(tmp_path, {"a.py": "def a1():\n    pass\n"})
     assert [path for path, _ in read_all(tmp_path, ("gone.py", *paths))] == ["a.py"]
+
+
+BREAKING = """
+import json, os, sys, time
+from pathlib import Path
+from acr_cli.agent.repomap.__main__ import row
+for line in sys.stdin:
+    paths = json.loads(line)
+    if "crash.py" in paths:
+        os.abort()
+    if "hang.py" in paths:
+        time.sleep(60)
+    print(json.dumps([row(Path(sys.argv[1]), path) for path in paths]), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("bad", "number"), [("crash.py", 9), ("hang.py", 1)])
+def test_one_file_that_breaks_its_grammar_costs_no_other_its_place(tmp_path, bad: str, number: int) -> None:
+    sound = {f"m{n}.py": f"def f{n}():\n    pass\n" for n in range(number)}
+    paths = write(tmp_path, {**sound, bad: "x = 1\n"})
+    command = (sys.executable, "-c", BREAKING)
+    rows = dict(read_all(tmp_path, sorted(paths), command=command))
+    assert set(rows) == set(paths) - {bad}
+
+
+def test_a_reading_that_is_given_up_leaves_no_process(tmp_path) -> None:
+    paths = write(tmp_path, {f"m{n}.py": f"def f{n}():\n    pass\n" for n in range(500)})
+    reading = read_all(tmp_path, paths, processes=2)
+    next(reading)
+    reading.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "acr-map"]
+
+
+def test_several_runs_at_once_share_a_cache(shop, tmp_path) -> None:
+    root, paths = shop
+
+    def run(_: int) -> str:
+        return draw(RepoMap(tmp_path / "cache", source=root), root, paths, words="add_tax")
+
+    with ThreadPoolExecutor(4) as pool:
+        drawn = set(pool.map(run, range(8)))
+    assert len(drawn) == 1
+    assert "add_tax" in drawn.pop()
 
 
 def test_the_same_repository_has_the_same_graph(shop) -> None:

@@ -21,8 +21,11 @@ MOST = 65_535
 """How often a name can be counted in one file."""
 
 _BATCH = 64  # files
-_PATIENCE = 60.0  # seconds for one batch
+_PATIENCE = 20.0  # seconds for one batch, less for a part of it
+_LEAST_PATIENCE = 3.0
 _FEW = 400  # files that are not worth a second process
+# -P: a repository's own modules, in the folder that we stand in, are never imported.
+_COMMAND = (sys.executable, "-P", "-m", "acr_cli.agent.repomap")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,15 +50,26 @@ def digest_of(path: str, source: bytes) -> str:
     return hashlib.blake2b(name.encode() + b"\0" + source, digest_size=16).hexdigest()
 
 
-def read_all(root: Path, paths: Sequence[str], *, processes: int | None = None) -> Iterator[tuple[str, Row]]:
-    """Each file's row, in no order; files that vanished, or that a grammar broke on, are left out."""
+def read_all(
+    root: Path,
+    paths: Sequence[str],
+    *,
+    processes: int | None = None,
+    command: Sequence[str] = _COMMAND,
+    patience: float = _PATIENCE,
+) -> Iterator[tuple[str, Row]]:
+    """Each file's row, in no order; files that vanished, or that a grammar broke on, are left out.
+
+    `command` starts a reader, the root is its last argument; one that takes over `patience` seconds for
+    a whole batch is ended."""
     batches = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]
     number = processes or (1 if len(paths) <= _FEW else min(os.cpu_count() or 1, 8))
     waiting: SimpleQueue[Sequence[str]] = SimpleQueue()
     for batch in batches:
         waiting.put(batch)
     done: SimpleQueue[Rows] = SimpleQueue()
-    readers = [_Reader(root, waiting, done) for _ in range(min(number, len(batches)))]
+    starting = (*command, str(root))
+    readers = [_Reader(starting, patience, waiting, done) for _ in range(min(number, len(batches)))]
     for reader in readers:
         reader.start()
     try:
@@ -71,9 +85,16 @@ def read_all(root: Path, paths: Sequence[str], *, processes: int | None = None) 
 class _Reader(threading.Thread):
     """Hands batches to a process of its own, and starts another where that one breaks."""
 
-    def __init__(self, root: Path, waiting: SimpleQueue[Sequence[str]], done: SimpleQueue[Rows]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        patience: float,
+        waiting: SimpleQueue[Sequence[str]],
+        done: SimpleQueue[Rows],
+    ) -> None:
         super().__init__(name="acr-map", daemon=True)
-        self._root = root
+        self._command = command
+        self._patience = patience
         self._waiting = waiting
         self._done = done
         self._stopped = threading.Event()
@@ -108,7 +129,8 @@ class _Reader(threading.Thread):
     def _ask(self, batch: Sequence[str]) -> Rows:
         """Raises: OSError, ValueError when the process has ended, or did not answer in time."""
         process = self._process or self._begin()
-        watchdog = threading.Timer(_PATIENCE, process.kill)
+        seconds = max(_LEAST_PATIENCE, self._patience * len(batch) / _BATCH)
+        watchdog = threading.Timer(seconds, process.kill)
         watchdog.daemon = True
         watchdog.start()
         try:
@@ -120,10 +142,8 @@ class _Reader(threading.Thread):
         return [(path, _row(each)) for path, each in zip(batch, answers, strict=True) if each]
 
     def _begin(self) -> subprocess.Popen[bytes]:
-        # -P: a repository's own modules, in the folder that we stand in, are never imported.
-        command = [sys.executable, "-P", "-m", "acr_cli.agent.repomap", str(self._root)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         return self._process
 
