@@ -138,6 +138,7 @@ class TestPlan:
     files: Mapping[str, bytes] = field(
         default_factory=dict
     )  # to `put` before it runs: absolute paths in scratch
+    below_root: bool = False  # all that is tested lies in folders: a toolchain that knows the root goes first
 
 
 class Toolchain(Protocol):

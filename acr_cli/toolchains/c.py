@@ -15,6 +15,9 @@ from acr_cli.toolchains.suite import Left
 from acr_cli.toolchains.tabled import Tabled
 from acr_cli.toolchains.tables import table
 
+# A copy has lost what the times of files say, and make would make anew what only automake can.
+_GENERATED = "-name aclocal.m4 -o -name configure -o -name Makefile.in -o -name '*.h.in'"
+_AS_NEW = f'find . {_GENERATED} | while read -r acr_file; do touch -r "$ACR_REPORT" "$acr_file"; done'
 _BUILD = '"$ACR_SCRATCH/build-${ACR_REPORT##*/}"'
 _CTEST = "--output-junit $ACR_REPORT/ctest.xml"
 _TELLING = re.compile(r"\b(?:fail(?:ed|ure)?|error|assert\w*|expected|want)\b", re.IGNORECASE)
@@ -47,14 +50,14 @@ class C(Tabled):
         return suite.plan(runs, scratch, environment=self.environment(scratch)) if runs else None
 
     def _make(self, tree: Path) -> suite.Run | None:
-        found = self.by_task(tree, "")
-        if found is not None or not (tree / "configure").is_file():
+        found = self.by_task(tree)
+        if found is not None or not any((tree / name).is_file() for name in ("configure", "configure.ac")):
             return found
         generated = any((tree / name).is_file() for name in ("Makefile.in", "Makefile.am"))
         return suite.Run(
             folder="",
             runner=suite.BY_EXIT_CODE,
-            build=("./configure --quiet",),
+            build=("[ -f configure ] || autoreconf -fi", _AS_NEW, "./configure --quiet"),
             build_name="./configure",
             lines=suite.captured("make -k check"),
             command="./configure && make check",

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from acr_cli.toolchains.tables import table
 
 _BUILD = " [build]"
 _REQUIRE = re.compile(r"^\s*(?:require\s+)?[\w.-]+\.[\w.-]+/\S+\s+v\d", re.MULTILINE)
+_NAMED = re.compile(r'^package \w+ // import "([\w./-]+)"', re.MULTILINE)
 _NOT_BUILT = re.compile(r"^FAIL\s+(\S+) \[(?:build|setup) failed\]", re.MULTILINE)
 _PLACE = re.compile(r"^\s*(?:\S*/)?([\w.-]+_test\.go):\d+: ?(.*)$", re.MULTILINE)
 _PANIC = re.compile(r"^panic: (.*?)(?: \[recovered\])?$", re.MULTILINE)
@@ -75,7 +76,7 @@ class Go(Tabled):
             runs = [_run("", given, tests, command, "given by --test")]
         else:
             runs = list(self._detected(tree, tests))
-            task = None if runs else self.by_task(tree, "")
+            task = None if runs else self.by_task(tree)
             runs += [task] if task else []
         if not runs:
             return None
@@ -96,9 +97,31 @@ class Go(Tabled):
                 f"; {where} runs go test {' '.join(options)}" if options else ""
             )
             yield _run(module, [*options, "./..."], tests, " ".join(["go test", *options, "./..."]), reason)
+        if not modules:
+            yield from _without_module(tree, tests)
 
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return suite.read(plan, report, result, {"go": read})
+
+
+def _without_module(tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
+    """A tree from before modules: it becomes one in its copy, under the name that its packages say."""
+    files = [path for path in trees.walk(tree) if path.endswith(".go")]
+    test = next((path for path in files if path.endswith("_test.go")), "")
+    if not test:
+        return
+    texts = [read_text(tree / path) for path in files if "/" not in path]
+    name = next(filter(None, map(_module_name, texts)), "local.test/tree")
+    run = _run("", ["./..."], tests, "go test ./...", f"there is no go.mod, but tests as {test}")
+    yield replace(run, lines=(f"go mod init {shlex.quote(name)} 2>/dev/null", *run.lines))
+
+
+def _module_name(text: str) -> str:
+    """What a source at the root says of its place: an import comment, or what a test of it imports."""
+    said = _NAMED.search(text)
+    own = re.search(r"^package (\w+)_test$", text, re.MULTILINE)
+    tested = re.search(rf'"([\w.-]+/[\w./-]*\b{own.group(1)})"', text) if own else None
+    return said.group(1) if said else tested.group(1) if tested else ""
 
 
 def _requires(file: Path) -> bool:

@@ -76,7 +76,7 @@ class Java(Tabled):
             runs = [run]
         else:
             runs = list(_detected(tree, tests))
-            task = None if runs else self.by_task(tree, "")
+            task = None if runs else self.by_task(tree)
             runs += [task] if task else []
         if not runs:
             return None

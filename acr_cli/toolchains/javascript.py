@@ -60,7 +60,7 @@ class JavaScript(Tabled):
             projects = [p for p in projects if any(_inside(test, p.folder) for test in tests)] or projects
         runs = [_run(project, tests) for project in projects]
         if not runs:
-            task = self.by_task(tree, "")
+            task = self.by_task(tree)
             runs = [task] if task else []
         if not runs:
             return None

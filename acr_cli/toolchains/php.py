@@ -63,7 +63,7 @@ class Php(Tabled):
                 return self.foreign(command, scratch, prelude=_PRELUDE)
             runs = [_run(program, words[1:], tests, command, "given by --test")]
         else:
-            run = _detected(tree, tests) or self.by_task(tree, "")
+            run = _detected(tree, tests) or self.by_task(tree)
             runs = [run] if run else []
         if not runs:
             return None

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import SuiteReport
 from acr_cli.toolchains import grammar, python_command, python_detect, python_install, python_report
 from acr_cli.toolchains.python_tables import TABLES, matches
+
+
+def _at_root(tree: Path) -> bool:
+    """Whether the root itself is a project of Python's, and not only a folder below it."""
+    known = [*TABLES["detect"]["manifests"], "pytest.ini", ".pytest.ini", "pytest.toml", "*.py"]
+    return any(matches(path.name, known) for path in tree.iterdir())
 
 
 class Python:
@@ -49,9 +56,9 @@ class Python:
             return python_command.given(tree, command, tests, scratch)
         if found is None or not found.runner:
             return None
-        if found.runner == "unittest":
-            return python_command.unittest(tree, (), tests, scratch, reason=found.reason)
-        return python_command.pytest(tree, (), tests, scratch, reason=found.reason)
+        make = python_command.unittest if found.runner == "unittest" else python_command.pytest
+        plan = make(tree, (), tests, scratch, reason=found.reason)
+        return replace(plan, below_root=not _at_root(tree))
 
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return python_report.read(plan, report, result)

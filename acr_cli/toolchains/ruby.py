@@ -61,7 +61,7 @@ class Ruby(Tabled):
             runs = [_rspec(words[1:], tests, command, "given by --test")]
         else:
             runs = list(_detected(tree, tests))
-            task = None if runs else self._rake(tree) or self.by_task(tree, "")
+            task = None if runs else self._rake(tree) or self.by_task(tree)
             runs += [task] if task else []
         if not runs:
             return None
@@ -89,7 +89,7 @@ class Ruby(Tabled):
 def _detected(tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
     known = table("ruby")["detect"]
     files = [f for f in trees.walk(tree) if f.endswith(".rb")]
-    specs = [f for f in files if matches(f.rpartition("/")[2], _SPECS) and "spec" in f.split("/")]
+    specs = [f for f in files if matches(f.rpartition("/")[2], _SPECS) and f.split("/")[0] == "spec"]
     named = [
         f for f in files if matches(f.rpartition("/")[2], _TESTS) and f.split("/")[0] in ("test", "tests")
     ]

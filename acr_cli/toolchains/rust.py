@@ -63,7 +63,7 @@ class Rust(Tabled):
             runs = [_run("", _split(words[2:]), tests, command, "given by --test")]
         else:
             runs = list(_detected(tree, tests))
-            task = None if runs else self.by_task(tree, "")
+            task = None if runs else self.by_task(tree)
             runs += [task] if task else []
         if not runs:
             return None

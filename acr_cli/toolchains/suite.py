@@ -104,6 +104,7 @@ def plan(
         dict.fromkeys(f"{run.command} (in {run.folder})" if run.folder else run.command for run in runs)
     )
     return TestPlan(
+        below_root=all(run.folder for run in runs),
         command=shown or "; ".join(named),
         argv=("sh", f"{scratch}/acr/run", scratch),
         reason=reason or "; ".join(dict.fromkeys(run.reason for run in runs)),

@@ -61,12 +61,14 @@ class Tabled:
             for k, v in table(self.name).get("environment", {}).items()
         }
 
-    def by_task(self, tree: Path, folder: str) -> suite.Run | None:
-        """The `test` target of a Makefile or justfile."""
-        command, reason = trees.task(tree, folder)
-        if not command:
+    def by_task(self, tree: Path) -> suite.Run | None:
+        """The `test` target of a Makefile or justfile, where a file at the root says whose it is."""
+        command, reason = trees.task(tree, "")
+        roots = table(self.name).get("detect", {}).get("roots", ())
+        ours = not roots or any(matches(path.name, roots) for path in tree.iterdir())
+        if not command or not ours:
             return None
         return suite.Run(
-            folder=folder, runner=suite.BY_EXIT_CODE, lines=suite.captured(command), command=command,
+            folder="", runner=suite.BY_EXIT_CODE, lines=suite.captured(command), command=command,
             reason=f"{reason}; its output and its exit code decide",
         )  # fmt: skip

@@ -135,8 +135,9 @@ class Verifier:
     def _select(
         self, tree: Tree, command: str | None
     ) -> tuple[Toolchain | None, Recipe | None, TestPlan | None]:
-        """The first toolchain that finds tests, else the first that knows the language."""
+        """The first toolchain with tests at the root, else with some below, else one that knows the tree."""
         known: tuple[Toolchain, Recipe] | None = None
+        below: tuple[Toolchain, Recipe, TestPlan] | None = None
         for toolchain in self._toolchains:
             recipe = toolchain.recipe(tree.root, setup=self._setup)
             if recipe is None:
@@ -145,10 +146,15 @@ class Verifier:
                 recipe, repository=self._repository, image=self._image, dockerfile=self._dockerfile
             )
             plan = toolchain.plan(tree.root, command=command, tests=(), scratch=SCRATCH)
-            if plan is not None:
-                return toolchain, recipe, plan
+            if plan is not None and not plan.below_root:
+                # `command` knows every tree, and gives way to whoever has found something.
+                return (toolchain, recipe, plan) if below is None or toolchain.language else below
+            if plan is not None and below is None:
+                below = (toolchain, recipe, plan)
             if known is None and toolchain.language:
                 known = (toolchain, recipe)
+        if below is not None:
+            return below
         return (*known, None) if known else (None, None, None)
 
     def _run(self, toolchain: Toolchain, plan: TestPlan, tree: Tree) -> SuiteReport:

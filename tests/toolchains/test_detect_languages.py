@@ -148,6 +148,36 @@ def test_options_that_ci_needs_are_taken_over(
     assert "COMPILER" not in script
 
 
+@pytest.mark.parametrize(
+    ("files", "below"),
+    [
+        ({"CMakeLists.txt": "add_test(a a)", "a.c": ""}, False),
+        ({"sub/CMakeLists.txt": "add_test(a a)", "sub/a.c": ""}, True),
+        ({"web/package.json": '{"scripts": {"test": "jest"}}', "web/a.js": ""}, True),
+        ({"tools/test_a.py": "def test_a(): pass\n"}, True),
+        ({"test_a.py": "def test_a(): pass\n"}, False),
+        ({"pyproject.toml": "", "tests/test_a.py": "def test_a(): pass\n"}, False),
+    ],
+)
+def test_who_knows_the_root_goes_before_who_knows_a_folder(
+    files: Mapping[str, str], below: bool, tree: Tree
+) -> None:
+    root = tree(files)
+    known = [chain for chain in CHAINS.values() if chain.recipe(root, setup=None) is not None]
+    plans = [chain.plan(root, command=None, tests=(), scratch="/s") for chain in known]
+    assert [plan.below_root for plan in plans if plan is not None] == [below]
+
+
+def test_a_test_in_a_folder_of_another_language_does_not_name_the_tree(tree: Tree) -> None:
+    files = {"CMakeLists.txt": "add_test(a a)", "a.c": "", "third/spec/a_spec.rb": "", "third/a.js": ""}
+    assert first(tree({**files, "third/Makefile": "test:\n"}))[0] == "c"
+
+
+def test_a_tree_from_before_modules_becomes_one(tree: Tree) -> None:
+    files = {"a.go": 'package a // import "example.com/a"\n', "a_test.go": GO_TEST}
+    assert "go mod init example.com/a" in first(tree(files))[3]
+
+
 def test_ci_lines_for_a_shell_are_left_out(tree: Tree) -> None:
     step = "go test -tags ${{ matrix.tags }} ./..."
     files = {"go.mod": "module a\n", "a_test.go": GO_TEST, ".github/workflows/ci.yml": WORKFLOW.format(step)}
