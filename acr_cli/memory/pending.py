@@ -26,11 +26,16 @@ class Pending:
     """The waiting outcomes of one memory."""
 
     def __init__(self, folder: Path) -> None:
-        mark = hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=6).hexdigest()
-        self.places = (
-            folder / "pending",
-            Path(tempfile.gettempdir()) / f"acr-pending-{os.getuid()}-{mark}",
-        )
+        self._folder = folder
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where they may be, the best place first."""
+        mark = hashlib.blake2b(os.fsencode(self._folder.absolute()), digest_size=6).hexdigest()
+        places = [self._folder / "pending"]
+        with suppress(OSError):  # there may be no folder at all that takes a file
+            places.append(Path(tempfile.gettempdir()) / f"acr-pending-{os.getuid()}-{mark}")
+        return tuple(places)
 
     def hold(self, outcome: Outcome) -> Path | None:
         """Keep it, durably; where it is, or None where no place takes it."""
