@@ -24,13 +24,15 @@ def kept(words: Sequence[str], dropped: Mapping[str, int]) -> list[str]:
 
 
 def of_ci(tree: Path, program: Sequence[str], wanted: Mapping[str, int]) -> tuple[list[str], str]:
-    """These options of the first such command in a CI file that has some, and the file."""
+    """These options of the first such command in a CI file, and the file; none where one does without."""
+    first: tuple[list[str], str] = ([], "")
     for file, words in trees.ci_commands(tree, *program):
         taken: list[str] = []
         for at, word in enumerate(words):
             name, equals, _ = word.partition("=")
             if name in wanted:
                 taken += [word] if equals else words[at : at + 1 + wanted[name]]
-        if taken:
-            return taken, file
-    return [], ""
+        if not taken:
+            return [], ""
+        first = first if first[0] else (taken, file)
+    return first

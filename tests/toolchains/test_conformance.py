@@ -48,7 +48,12 @@ def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Cal
     """Makes a bench of a small repository, as `acr fix` would wire it."""
 
     def make(
-        small: Small, *, sandbox: str = "bubblewrap", seconds: float | None = None, image: str | None = None
+        small: Small,
+        *,
+        sandbox: str = "bubblewrap",
+        seconds: float | None = None,
+        image: str | None = None,
+        setup: str | None = None,
     ) -> Bench:
         missing = [program for program in small.needs if shutil.which(program) is None]
         if missing:
@@ -75,8 +80,13 @@ def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Cal
         )  # fmt: skip
         verifier = Verifier(
             toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
-            image=image, sandbox=opened, emit=events.append, limits=limits, repository="a test's repository",
-        )  # fmt: skip
+            image=image,
+            setup=setup,
+            sandbox=opened,
+            emit=events.append,
+            limits=limits,
+            repository="a test's repository",
+        )
         tree = RunTree.copy(source, sorted(small.files), tmp_path / "run")
         return Bench(tree=tree, verifier=verifier, events=events)  # type: ignore[arg-type]
 
@@ -186,3 +196,21 @@ def test_a_test_that_prints_without_end_is_read_all_the_same(bench: Callable[...
     baseline = under_test.baseline()
     assert baseline.targets == (go.target,)
     assert isinstance(under_test.attempt(baseline, {go.source: source}), Passed)
+
+
+@pytest.mark.parametrize(
+    ("name", "setup"),
+    [
+        ("go", "mkdir -p $GOMODCACHE/cache/download && go build fmt && touch $GOCACHE/built"),
+        ("rust", "mkdir -p $CARGO_HOME/registry && touch $CARGO_HOME/.package-cache"),
+        ("cmake", "touch $ACR_DEPENDENCIES/seen"),
+    ],
+)
+def test_what_a_setup_has_left_may_not_be_written_and_does_no_harm(
+    name: str, setup: str, bench: Callable[..., Bench]
+) -> None:
+    small = next(small for small in EVERY if small.name == name)
+    under_test = bench(small, setup=setup)
+    baseline = under_test.baseline()
+    assert baseline.targets == (small.target,)
+    assert isinstance(under_test.attempt(baseline, {small.source: small.right}), Passed)

@@ -178,6 +178,11 @@ def test_a_tree_from_before_modules_becomes_one(tree: Tree) -> None:
     assert "go mod init example.com/a" in first(tree(files))[3]
 
 
+def test_where_ci_does_without_options_they_are_left_out(tree: Tree) -> None:
+    steps = "cargo test --features nightly\n      - run: cargo test"
+    assert first(tree({**RUST, ".github/workflows/ci.yml": WORKFLOW.format(steps)}))[1] == "cargo test"
+
+
 def test_ci_lines_for_a_shell_are_left_out(tree: Tree) -> None:
     step = "go test -tags ${{ matrix.tags }} ./..."
     files = {"go.mod": "module a\n", "a_test.go": GO_TEST, ".github/workflows/ci.yml": WORKFLOW.format(step)}
