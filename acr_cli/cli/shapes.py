@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acr_cli.events import Event, RunFinished, RunStarted, to_json
-from acr_cli.records import SCHEMA, Candidate, Choice, Context, RunResult, Status
+from acr_cli.records import SCHEMA, Forecast, RunResult, Status
 
 if TYPE_CHECKING:
+    from acr_cli.build.routing import Routed
     from acr_cli.cli.invocation import Failure
 
 STATUS_OF_ERROR = {"budget": Status.BUDGET, "interrupted": Status.INTERRUPTED, "repository": Status.REFUSED}
@@ -86,9 +87,12 @@ def failed(failure: Failure, run: str = "") -> dict[str, Any]:
     }
 
 
-def route(context: Context, choice: Choice, candidates: Sequence[Candidate]) -> dict[str, Any]:
+def route(routed: Routed) -> dict[str, Any]:
     """What `acr route --json` prints."""
-    priced = {candidate.id: candidate.price.known for candidate in candidates}
+    from acr_cli.cli.reasons import attempts_here, why_not
+
+    choice, context, settings = routed.choice, routed.context, routed.settings
+    reasons = why_not(routed)
     return {
         "type": "route",
         "schema": SCHEMA,
@@ -99,23 +103,13 @@ def route(context: Context, choice: Choice, candidates: Sequence[Candidate]) -> 
         "explored": choice.explored,
         "dimension": str(context.dimension),
         "language": context.language,
-        "candidates": [
-            {
-                "model": each.candidate,
-                "p_success": each.p_success,
-                "p_low": each.p_low,
-                "p_high": each.p_high,
-                "cost_usd": each.cost_usd,
-                "votes": {
-                    vote.voter: {"vote": vote.value, "weight": vote.weight, "note": vote.note}
-                    for vote in each.votes
-                },
-                "score": each.score,
-                "note": each.note,
-                "priced": priced.get(each.candidate, False),
-            }
-            for each in choice.forecasts
-        ],
+        "attempts": context.attempts,
+        "outcomes": attempts_here(context),
+        "value_of_success_usd": settings.value_of_success,
+        "value_of_hour_usd": settings.value_of_hour,
+        "exploration": settings.exploration,
+        "candidates": [_candidate(routed, each, reasons) for each in choice.forecasts],
+        "left_out": [{"model": name, "reason": why} for name, why in routed.left_out.items()],
         "neighbours": [
             {"id": near.id, "similarity": near.similarity, "model": near.candidate, "score": near.u}
             for near in choice.neighbours
@@ -128,6 +122,30 @@ def route(context: Context, choice: Choice, candidates: Sequence[Candidate]) -> 
             }
             for rung in choice.ladder
         ],
+    }
+
+
+def _candidate(routed: Routed, each: Forecast, reasons: Mapping[str, str]) -> dict[str, Any]:
+    from acr_cli.cli.reasons import attempts_here
+
+    spending = routed.spending.get(each.candidate)
+    return {
+        "model": each.candidate,
+        "p_success": each.p_success,
+        "p_low": each.p_low,
+        "p_high": each.p_high,
+        "cost_usd": each.cost_usd,
+        "cost_low_usd": spending.low_usd if spending else None,
+        "cost_high_usd": spending.high_usd if spending else None,
+        "seconds": spending.seconds if spending else None,
+        "outcomes": attempts_here(routed.context, each.candidate),
+        "votes": {
+            vote.voter: {"vote": vote.value, "weight": vote.weight, "note": vote.note} for vote in each.votes
+        },
+        "score": each.score,
+        "note": each.note,
+        "priced": any(c.id == each.candidate and c.price.known for c in routed.candidates),
+        "not_chosen": reasons.get(each.candidate),
     }
 
 

@@ -73,12 +73,12 @@ class Costs:
                 return None
             expected = other.usd / other.count
         elif own:
-            expected = (listed * _STRENGTH + _today(own, candidate)) / (_STRENGTH + own.count)
+            expected = (listed * _STRENGTH + today(own, candidate)) / (_STRENGTH + own.count)
         else:
             expected = listed
         here = self._here.get(candidate.id)
         if here and own and here.count < own.count:
-            expected = (expected * _ELSEWHERE + _today(here, candidate)) / (_ELSEWHERE + here.count)
+            expected = (expected * _ELSEWHERE + today(here, candidate)) / (_ELSEWHERE + here.count)
         return expected
 
     def seconds(self, candidate: Candidate) -> float:
@@ -128,7 +128,7 @@ class Costs:
         return sent, written
 
 
-def _today(spent: Spent, candidate: Candidate) -> float:
+def today(spent: Spent, candidate: Candidate) -> float:
     """USD that these outcomes have cost, or as near to it as today's list allows for their tokens. Pure."""
     price = candidate.price
     if price.input is None or price.output is None or price.per_attempt is not None or not spent.with_tokens:

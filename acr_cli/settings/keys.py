@@ -25,6 +25,7 @@ class Key:
     kind: str  # "text" | "list" | "flag" | "count" | "number" | "money" | "duration" | "size" | "days"
     choices: tuple[str, ...] = ()  # of a text
     low: float = 0
+    above: bool = False  # whether `low` itself is too little
     high: float = float("inf")
     file: bool = True  # whether a config file may hold it
     project: str = ""  # how a project narrows it: "min" | "intersect" | "union" | "strict"; "": it may not
@@ -39,7 +40,13 @@ SANDBOXES = ("auto", "docker", "bubblewrap", "none")
 POLICIES = ("learned", "acrouter", "escalate", "fixed")
 
 KEYS: tuple[Key, ...] = (
-    Key(name="policy", field="policy", kind="text", choices=POLICIES, about="how a candidate is chosen"),
+    Key(
+        name="policy",
+        field="policy",
+        kind="text",
+        choices=POLICIES,
+        about=f"how models are chosen: {', '.join(POLICIES)}",
+    ),
     Key(name="model", field="model", kind="text", file=False, about="this model only"),
     Key(name="allow", field="allow", kind="list", project="intersect", about="only these models"),
     Key(name="exclude", field="exclude", kind="list", project="union", about="never these models"),
@@ -49,11 +56,24 @@ KEYS: tuple[Key, ...] = (
         field="exploration",
         kind="number",
         high=1,
-        about="share of trying another",
+        about="share of choices that try another one, to learn",
     ),
     Key(name="seed", field="seed", kind="count", about="of the random numbers, for repeatable runs"),
-    Key(name="value_of_success", field="value_of_success", kind="money", about="USD a verified fix is worth"),
-    Key(name="value_of_hour", field="value_of_hour", kind="money", about="USD an hour of waiting costs"),
+    Key(
+        name="value_of_success",
+        field="value_of_success",
+        kind="money",
+        above=True,
+        high=100_000,
+        about="USD a verified fix is worth to you",
+    ),
+    Key(
+        name="value_of_hour",
+        field="value_of_hour",
+        kind="money",
+        high=100_000,
+        about="USD an hour of waiting costs you",
+    ),
     Key(name="max_cost", field="max_cost", kind="money", project="min", about="USD for a run"),
     Key(name="max_steps", field="max_steps", kind="count", low=1, project="min", about="steps of a run"),
     Key(name="max_time", field="max_time", kind="duration", project="min", about="time of a run"),
@@ -167,12 +187,14 @@ def _flag(_key: Key, value: object) -> bool:
 
 def _number(key: Key, value: object) -> float:
     what = "an amount of USD" if key.kind == "money" else "a number"
-    bounds = (
-        f" between {key.low:g} and {key.high:g}" if key.high < float("inf") else f" of at least {key.low:g}"
-    )
+    bounds = f" of at least {key.low:g}"
+    if key.above:
+        bounds = f" above {key.low:g} and at most {key.high:.0f}"
+    elif key.high < float("inf"):
+        bounds = f" between {key.low:g} and {key.high:.0f}"
     if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
         raise Misfit(f"must be {what}{bounds}")
-    if not key.low <= value <= key.high:
+    if not key.low <= value <= key.high or (key.above and value == key.low):
         raise Misfit(f"must be {what}{bounds}")
     return float(value)
 

@@ -284,7 +284,7 @@ def test_route_explains_without_calling_any_model(acr, acr_home: Path, git_repo:
     repo = git_repo({"a.py": "x = 1\n"})
     done = acr("route", "the parser drops the last line", "--explain", cwd=repo)
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("openai/weak-1", "openai/strong-1", "agentic_programming", "propensity", "score"):
+    for word in ("openai/weak-1", "openai/strong-1", "agentic_programming", "propensity", "worth"):
         assert word in done.stdout
     shape = json.loads(acr("route", "the parser drops the last line", "--json", cwd=repo).stdout)
     assert shape["type"] == "route"

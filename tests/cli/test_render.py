@@ -7,20 +7,22 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acr_cli import events
-from acr_cli.cli import render, shapes
+from acr_cli.build.routing import Routed, Spending
+from acr_cli.cli import render, route_shown, shapes
 from acr_cli.cli.invocation import Failure
 from acr_cli.cli.render import HEADLINES, Screen, show_patch, show_result
-from acr_cli.cli.route import show_choice
 from acr_cli.cli.terminal import clean, colored, console
 from acr_cli.cli.words import changed_lines, seconds, size, usd
 from acr_cli.events import Event, Progress
-from acr_cli.records import Candidate, Context, Price, Receipt, RunResult, Status
+from acr_cli.records import Candidate, Context, Price, Receipt, RunResult, Status, Tally
+from acr_cli.settings import Settings
 
 _spec = importlib.util.spec_from_file_location("scenes", Path(__file__).with_name("scenes.py"))
 assert _spec is not None
@@ -210,24 +212,109 @@ def test_colour(environ: dict[str, str], no_color: bool, terminal: bool, want: b
 
 # --- route and JSON ---------------------------------------------------------------------------------------
 
-CONTEXT = Context(text="fix the bound", language="python")
-CANDIDATES = (
-    Candidate(id="openai/weak", backend="agent", price=Price(input=1, output=2)),
-    Candidate(id="openai/strong", backend="agent"),
-    Candidate(id="builtin/repair", backend="repair"),
+ROUTED = Routed(
+    settings=Settings(home=Path()),
+    context=Context(
+        text="fix the bound",
+        language="python",
+        tallies=(
+            Tally(
+                candidate="openai/weak", dimension="agentic_programming", passed=2.6, failed=1.3, outcomes=4
+            ),
+            Tally(
+                candidate="openai/strong",
+                dimension="agentic_programming",
+                failed_before=("openai/weak",),
+                passed=1.0,
+                outcomes=1,
+            ),
+            Tally(candidate="openai/weak", dimension="bug_fixing", passed=9.0, outcomes=9),
+        ),
+    ),
+    choice=scenes.choice("openai/weak", "cheapest with a fair chance."),
+    candidates=(
+        Candidate(id="openai/weak", backend="agent", price=Price(input=1, output=2)),
+        Candidate(id="openai/strong", backend="agent"),
+    ),
+    left_out={"builtin/repair": "repairs failing tests; the task speaks of no failure"},
+    spending={
+        "openai/weak": Spending(seconds=75.0, low_usd=0.001, high_usd=0.004),
+        "openai/strong": Spending(seconds=9.0),
+    },
 )
-CHOICE = scenes.choice("openai/weak", "cheapest with a fair chance.")
 
 
-@pytest.mark.parametrize("explain", [False, True], ids=["short", "explain"])
-def test_route(explain: bool, request: pytest.FixtureRequest) -> None:
+def routed(columns: int = 0, **changes: Any) -> str:
+    """What `acr route --explain` shows, in a file or on a terminal of so many columns."""
     stream = io.StringIO()
-    show_choice(console(stream), CONTEXT, CHOICE, CANDIDATES, explain=explain)
-    check(f"route-{request.node.callspec.id}", stream.getvalue())
+    screen = console(stream)
+    screen.width = columns or screen.width
+    route_shown.show(screen, replace(ROUTED, **changes), explain=True)
+    return stream.getvalue()
+
+
+def test_route_in_short() -> None:
+    stream = io.StringIO()
+    route_shown.show(console(stream), ROUTED, explain=False)
+    check("route-short", stream.getvalue())
+
+
+@pytest.mark.parametrize("policy", ["learned", "acrouter", "escalate"])
+def test_route_explained(policy: str) -> None:
+    check(f"route-{policy}", routed(choice=replace(ROUTED.choice, policy=policy)))
+
+
+def test_route_explained_on_a_narrow_terminal() -> None:
+    text = routed(columns=40)
+    check("route-narrow", text)
+    assert "success 40 %, 90 % range 20-60 %" in " ".join(text.split())
+
+
+def test_a_long_name_leaves_the_numbers_whole() -> None:
+    name = "openrouter/a-model-with-a-name-that-is-longer-than-any-terminal-is-wide@high"
+    long = replace(ROUTED.choice.forecasts[0], candidate=name)
+    choice = replace(ROUTED.choice, candidate=name, forecasts=(long, ROUTED.choice.forecasts[1]), ladder=())
+    text = routed(columns=80, choice=choice)
+    assert "40 %     20-60 %" in text
+    assert name in "".join(line[:30].strip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"failed": ("openai/strong",)}, "openai/strong: has failed on this step"),
+        ({"unavailable": ("openai/strong",)}, "openai/strong: has broken down in this run"),
+        ({"attempts": 1}, "openai/strong: worth $0.05 less; others take the attempts that there are"),
+        ({}, "openai/strong: worth $0.05 less; not worth its price once the others have failed"),
+    ],
+    ids=["failed", "unavailable", "attempts", "price"],
+)
+def test_who_is_not_chosen_has_a_reason(changes: dict[str, Any], said: str) -> None:
+    choice = replace(ROUTED.choice, policy="learned", ladder=ROUTED.choice.ladder[:1])
+    assert said in routed(choice=choice, context=replace(ROUTED.context, **changes)).splitlines()
+
+
+def test_who_was_not_compared_in_full_is_said() -> None:
+    weak, strong = ROUTED.choice.forecasts
+    choice = replace(ROUTED.choice, policy="learned", forecasts=(weak, replace(strong, score=0.0)), ladder=())
+    assert "not among the best for their price" in routed(choice=choice)
+
+
+def test_the_weights_of_silent_voters_are_said() -> None:
+    assert "weight 0.30 belongs to voters that know nothing" in routed(
+        choice=replace(ROUTED.choice, policy="learned")
+    )
+
+
+def test_route_warns_of_a_choice_that_a_run_cannot_make() -> None:
+    stream = io.StringIO()
+    keyless = replace(ROUTED, left_out={"openai/weak": "OPENAI_API_KEY is not set"})
+    route_shown.show(console(stream), keyless, explain=False)
+    assert "acr fix cannot take it: OPENAI_API_KEY is not set" in stream.getvalue()
 
 
 def test_route_as_json_has_the_shape_of_the_contract() -> None:
-    shape = shapes.route(CONTEXT, CHOICE, CANDIDATES)
+    shape = shapes.route(ROUTED)
     assert set(shape) >= {
         *("type", "schema", "choice", "propensity", "reason", "dimension", "language", "candidates"),
         *("neighbours", "ladder"),
@@ -244,6 +331,15 @@ def test_route_as_json_has_the_shape_of_the_contract() -> None:
     assert set(shape["candidates"][0]["votes"]["prior"]) >= {"vote", "weight"}
     assert set(shape["neighbours"][0]) >= {"id", "similarity", "model", "score"}
     assert set(shape["ladder"][0]) == {"model", "p_cumulative", "cost_cumulative_usd"}
+    assert (shape["outcomes"], shape["value_of_success_usd"]) == (5, Settings(home=Path()).value_of_success)
+    weak, strong = shape["candidates"]
+    assert (weak["cost_low_usd"], weak["cost_high_usd"], weak["seconds"]) == (0.001, 0.004, 75.0)
+    assert (strong["cost_low_usd"], strong["outcomes"]) == (None, 1)
+    assert (weak["not_chosen"], strong["not_chosen"]) == (
+        None,
+        "score 0.660 against 0.710; next if openai/weak fails",
+    )
+    assert shape["left_out"][0]["model"] == "builtin/repair"
     json.dumps(shape, allow_nan=False)
 
 
