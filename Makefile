@@ -12,7 +12,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 LEFT_OUT := torch llama-cpp-python llm
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench bench-repair bench-router bench-agent lock completions clean
+.PHONY: help venv demo test check bench bench-repair bench-router bench-agent bench-memory lock completions clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench-repair: $(STAMP)  ## how many small defects builtin/repair fixes, and how 
 
 bench-agent: $(STAMP)  ## the repo map of 100,000 files: seconds, files read, memory; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.agent $(ARGS)
+
+bench-memory: $(STAMP)  ## memory under load, kills and faults, and at size; more options in ARGS
+	$(BIN)/python -m tests.benchmarks.memory $(ARGS)
 
 bench-router: $(STAMP)  ## every policy on the matrices in the folder ACR_MATRICES; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.router $(ARGS)
