@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -28,7 +29,8 @@ from pathlib import Path
 from random import Random
 
 from acr_cli.memory.collection import renew_snapshot
-from acr_cli.memory.exchange import write
+from acr_cli.memory.exchange import read, write
+from acr_cli.memory.migrations import V1
 from acr_cli.memory.store import Memory
 from acr_cli.memory.sums import Decay
 from acr_cli.records import Outcome
@@ -245,13 +247,10 @@ print("done", flush=True)
 
 def _many_of_version_1(path: Path) -> None:
     """The fixture of version 1, its sound rows many times over."""
-    from acr_cli.memory.migrations import V1
-
     shutil.copy(FIXTURE, path)
     connection = sqlite3.connect(path)
-    rows = connection.execute(f"SELECT {V1}, checksum, record, vector FROM outcomes").fetchall()
-    import zlib
-
+    query = f"SELECT {V1}, checksum, record, vector FROM outcomes"  # noqa: S608
+    rows = connection.execute(query).fetchall()
     for copy in range(1, COPIES):
         for id_, *covered, checksum, record, vector in rows:
             cells = (id_, *covered)
@@ -261,7 +260,7 @@ def _many_of_version_1(path: Path) -> None:
             told = record.replace(f'"id":"{id_}"', f'"id":"{id_}-{copy}"')
             mark = zlib.crc32(vector, zlib.crc32(told.encode(), zlib.crc32(repr(fresh).encode())))
             connection.execute(
-                f"INSERT INTO outcomes ({V1}, checksum, record, vector) VALUES ({', '.join('?' * 16)})",
+                f"INSERT INTO outcomes ({V1}, checksum, record, vector) VALUES ({', '.join('?' * 16)})",  # noqa: S608
                 (*fresh, mark, told, vector),
             )
     connection.commit()
@@ -291,8 +290,6 @@ def _killed_import(folder: Path, rng: Random) -> bool:
     memory = Memory(folder, bound=1_000)
     total = total_of(memory)
     assert total % 500 == 0  # whole transactions
-    from acr_cli.memory.exchange import read
-
     assert memory.take_in(read(str(file))).added == 3_000 - total
     assert total_of(memory) == 3_000
     assert memory.stats().outcomes == 1_000
@@ -344,9 +341,8 @@ def query(folder: Path, scale: float, seed: int) -> None:
         median, p99 = statistics.median(took), sorted(took)[int(0.99 * len(took))]
         cold = _route(home, size)
         told = f"warm {1e3 * median:.1f} ms (p99 {1e3 * p99:.1f}), first {first:.2f} s"
-        print(
-            f"query   {size:,} outcomes: {told}; cold acr route --explain {cold:.2f} s = {cold / reference:.2f} x"
-        )
+        whole = f"cold acr route --explain {cold:.2f} s = {cold / reference:.2f} x"
+        print(f"query   {size:,} outcomes: {told}; {whole}")
         if number == 20_000:
             _chroma(folder / "chroma", size, seed)
 
