@@ -130,7 +130,7 @@ def _policy(name: str, setting: Setting) -> Policy:
     if kind == "learned":
         stated = Mistakes(false_accept=setting.false_accept, false_reject=setting.false_reject)
         return Learned(
-            [PriorVoter(rates), NeighbourVoter()],
+            [NeighbourVoter()],
             exploration=EXPLORATION,
             value_of_success=_value(value) if value else VALUE_OF_SUCCESS,
             mistakes=lambda _: stated,

@@ -154,12 +154,20 @@ def evidence(
     )
 
 
-def seen(patterns: Iterable[Pattern], names: Sequence[str], strength: float) -> Seen:
-    """The patterns that name these candidates alone, by set. Pure."""
+def seen(
+    patterns: Iterable[Pattern], names: Sequence[str], strength: float, gone: frozenset[str] = frozenset()
+) -> Seen:
+    """The patterns that name these candidates alone, after those who are gone, by set. Pure."""
     place = {name: index for index, name in enumerate(names)}
-    known = [p for p in patterns if p.candidate in place and all(name in place for name in p.after)]
+    known = [
+        p
+        for p in patterns
+        if p.candidate in place
+        and gone.issubset(p.after)
+        and all(name in place or name in gone for name in p.after)
+    ]
     return Seen(
-        after=np.array([sum(1 << place[name] for name in p.after) for p in known], dtype=np.int64),
+        after=np.array([sum(1 << place[n] for n in p.after if n not in gone) for p in known], dtype=np.int64),
         who=np.array([place[p.candidate] for p in known], dtype=np.int64),
         passed=np.array([p.passed for p in known], dtype=np.float64),
         failed=np.array([p.failed for p in known], dtype=np.float64),

@@ -12,6 +12,7 @@ from acr_cli.orchestrator.cost import Costs
 from acr_cli.orchestrator.experience import Cell, Experience, Pattern, evidence, named
 from acr_cli.orchestrator.mistakes import Mistakes
 from acr_cli.orchestrator.prior import Prior, Rates, plain_name
+from acr_cli.orchestrator.sequence import moved
 from acr_cli.orchestrator.trait import WEIGHTS, Beliefs, Indexes, Numbers, Trait, difficulty, fit, scale
 from acr_cli.orchestrator.weights import starts, weights
 from acr_cli.protocols import Voter
@@ -46,7 +47,8 @@ class Outlook:
     chance: Numbers  # C: that the verifier passes it, all voters together
     low: Numbers  # C, 90 % interval
     high: Numbers
-    shift: Numbers  # C: of ability, in logits, by the voters beside the trait
+    opinion: Numbers  # C: what the other voters make of the trait's chance, in logits more
+    notes: tuple[str, ...]  # C: where its prior comes from, for people
     cost: tuple[float | None, ...]  # C, USD
     price: Numbers  # C, USD, with time
     partial: tuple[Numbers, Numbers]  # C: what a passed and a failed attempt score
@@ -82,8 +84,8 @@ class Forecaster:
         own = _corrected(_chance(trait, nodes, len(candidates)), context, candidates, patterns)
         votes = self._votes(context, candidates, own, trait, patterns[0])
         chance = np.array([_mixed(votes[c.id].values()) for c in candidates])
-        shift = (_logit(chance) - _logit(own)) * scale(trait.spread)
-        low, high = (_chance(trait, nodes, len(candidates), shift, z) for z in (-Z90, Z90))
+        opinion = _logit(chance) - _logit(own)
+        low, high = (moved(_chance(trait, nodes, len(candidates), z), opinion) for z in (-Z90, Z90))
         ids = tuple(c.id for c in candidates)
         return Outlook(
             names=ids,
@@ -95,7 +97,8 @@ class Forecaster:
             chance=chance,
             low=np.minimum(low, chance),
             high=np.maximum(high, chance),
-            shift=shift,
+            opinion=opinion,
+            notes=tuple(self._rates(c, context.dimension).note for c in candidates),
             cost=tuple(costs.usd(c) for c in candidates),
             price=price,
             partial=_partial(whole, here, ids),
@@ -189,7 +192,7 @@ def adjusted_success(
         known = mistakes("tests")
         shown = evidence(patterns, names=names, accepts=known.accepts(names), rejects=known.false_reject)
         trait = fit(shown, beliefs)
-        chances = [_chance(trait, WEIGHTS, len(names), 0.0, z) for z in (0.0, -Z90, Z90)]
+        chances = [_chance(trait, WEIGHTS, len(names), z) for z in (0.0, -Z90, Z90)]
         for place, name in enumerate(names):
             sums = total.setdefault(name, [0.0] * 4)
             sums[0] += whole.tasks
@@ -232,13 +235,11 @@ def _after(context: Context, trait: Trait) -> Numbers:
     return nodes
 
 
-def _chance(
-    trait: Trait, nodes: Numbers, count: int, shift: Numbers | float = 0.0, errors: float = 0.0
-) -> Numbers:
-    """That each of the first `count` passes at these difficulties; abilities shifted by logits, and by
-    standard errors. Pure."""
-    moved = trait.of(np.arange(count), shift + errors * trait.error[:count])
-    chance: Numbers = np.clip(moved.passes(moved.solves()) @ nodes, 1e-4, 1 - 1e-4)
+def _chance(trait: Trait, nodes: Numbers, count: int, errors: float = 0.0) -> Numbers:
+    """That each of the first `count` passes at these difficulties; abilities shifted by standard errors.
+    Pure."""
+    shifted = trait.of(np.arange(count), errors * trait.error[:count])
+    chance: Numbers = np.clip(shifted.passes(shifted.solves()) @ nodes, 1e-4, 1 - 1e-4)
     return chance
 
 

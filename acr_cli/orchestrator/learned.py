@@ -21,8 +21,8 @@ from acr_cli.orchestrator.experience import seen
 from acr_cli.orchestrator.forecaster import STRENGTH, Z90, Forecaster, Outlook
 from acr_cli.orchestrator.mistakes import Mistakes, usual
 from acr_cli.orchestrator.prior import Rates, published_rate
-from acr_cli.orchestrator.sequence import Lots, Programme, programme, promising
-from acr_cli.orchestrator.trait import Indexes, Numbers, scale
+from acr_cli.orchestrator.sequence import Lots, Programme, moved, programme, promising
+from acr_cli.orchestrator.trait import Indexes, Numbers, difficulty, scale
 from acr_cli.protocols import Voter
 from acr_cli.records import Candidate, Choice, Context, Forecast, Rung
 
@@ -30,20 +30,20 @@ VALUE_OF_SUCCESS = 1.0
 """USD: what a verified fix is worth."""
 
 _HORIZON = 300.0  # tasks that are expected to come, at least; else as many as have been
+_DIGITS = 9  # of gains, lest the last bit, which differs by machine, decides between equals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Way:
     """The sequential rule on the candidates that it was run on, by their places among all."""
 
-    places: Indexes
-    failed: int  # the set of those that have
+    places: Indexes  # of who has not failed
     solution: Programme
 
     def gains(self, count: int) -> Numbers:
         """C, USD: of trying each next; -inf for who cannot be."""
         gains = np.full(count, -np.inf)
-        gains[self.places] = self.solution.gain[self.failed]
+        gains[self.places] = self.solution.gain[0].round(_DIGITS)
         return gains
 
 
@@ -77,7 +77,7 @@ class Learned:
         way = self._way(context, outlook, _bonus(outlook))
         gains = way.gains(len(candidates))
         best = int(gains.argmax())
-        stops = way.solution.value[way.failed] > gains[best] + 1e-12
+        stops = way.solution.value[0] > gains[best] + 10**-_DIGITS
         if gains[best] == -np.inf or (stops and context.failed):
             return None
         chances = self._propensities(outlook, gains, best)
@@ -112,28 +112,28 @@ class Learned:
         worth = self._value * passed
         open_ = np.flatnonzero(there & ~failed)
         kept = open_[promising(outlook.chance[open_], outlook.price[open_], worth[open_])]
-        places = np.sort(np.concatenate([np.flatnonzero(failed), kept]))
-        names = [outlook.names[place] for place in places]
-        trait = outlook.trait.of(places, outlook.shift[places] + bonus[places])
+        trait = outlook.trait.of(np.arange(len(failed)), bonus)
         solves = trait.solves()
+        passes = trait.passes(solves)
+        consolation = self._consolation(outlook)
         lots = Lots(
-            passes=trait.passes(solves),
-            proves=solves * (1 - trait.false_reject),
-            price=outlook.price[places],
-            worth=worth[places],
-            consolation=self._consolation(outlook)[places],
+            passes=passes[kept],
+            proves=solves[kept] * (1 - trait.false_reject),
+            price=outlook.price[kept],
+            worth=worth[kept],
+            consolation=consolation[kept],
+            nodes=difficulty(passes, failed[None].astype(np.float64))[0],
+            fallback=float(consolation[failed].max(initial=0.0)),
+            opinion=outlook.opinion[kept],
         )
-        known = tuple(seen(patterns, names, STRENGTH) for patterns in outlook.patterns if patterns)
-        attempts = int(failed.sum()) + context.attempts
-        return _Way(
-            places=places,
-            failed=sum(1 << bit for bit, name in enumerate(names) if name in context.failed),
-            solution=programme(lots, attempts, known),
-        )
+        names = [outlook.names[place] for place in kept]
+        gone = frozenset(name for name, is_so in zip(outlook.names, failed, strict=True) if is_so)
+        known = tuple(seen(patterns, names, STRENGTH, gone) for patterns in outlook.patterns if patterns)
+        return _Way(places=kept, solution=programme(lots, context.attempts, known))
 
     def _consolation(self, outlook: Outlook) -> Numbers:
         """C, USD: what handing in a rejected attempt is worth: it may be right, or half right."""
-        trait = outlook.trait.of(np.arange(len(outlook.names)), outlook.shift)
+        trait = outlook.trait.of(np.arange(len(outlook.names)))
         chance = 1 / (1 + np.exp(-trait.marginal()))
         wrongly = chance * trait.false_reject
         rightly = (1 - chance) * (1 - trait.false_accept)
@@ -202,7 +202,7 @@ def _forecasts(context: Context, outlook: Outlook, gains: Numbers) -> tuple[Fore
             cost_usd=outlook.cost[place],
             score=float(gains[place]) if np.isfinite(gains[place]) else 0.0,
             votes=tuple(outlook.votes[name].values()),
-            note=next((vote.note for vote in outlook.votes[name].values() if vote.voter == "prior"), ""),
+            note=outlook.notes[place],
         )
         for place, name in enumerate(outlook.names)
     ]
@@ -212,14 +212,16 @@ def _forecasts(context: Context, outlook: Outlook, gains: Numbers) -> tuple[Fore
 def _ladder(outlook: Outlook, way: _Way, first: int) -> tuple[Rung, ...]:
     """Who comes next after each failure, with what is expected of them once they did fail."""
     count = len(outlook.names)
-    trait = outlook.trait.of(np.arange(count), outlook.shift)
+    trait = outlook.trait.of(np.arange(count))
     passes = trait.passes(trait.solves())
     rungs: list[Rung] = []
-    failed, missed, cost = way.failed, 1.0, 0.0
+    failed, missed, cost = 0, 1.0, 0.0
     place: int | None = first
     weights = outlook.nodes.copy()
     while place is not None:
-        chance = float(outlook.chance[place]) if not rungs else float(weights @ passes[place])
+        chance = float(outlook.chance[place])
+        if rungs:
+            chance = float(moved(weights @ passes[place], outlook.opinion[place]))
         cost += missed * (outlook.cost[place] or 0.0)
         missed *= 1 - chance
         rungs.append(Rung(candidate=outlook.names[place], p_cumulative=1 - missed, cost_cumulative_usd=cost))

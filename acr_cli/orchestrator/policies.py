@@ -14,8 +14,8 @@ from acr_cli.protocols import Policy, Voter
 
 POLICIES = ("learned", "acrouter", "escalate", "fixed")
 
-_OF_THE_VOTE = ("posterior", "price")
-"""Voters that `learned` does without: it has its own model of outcomes, and its own way with prices."""
+_OF_THE_VOTE = ("prior", "posterior", "price")
+"""Voters that `learned` does without: prior and outcomes are in its model, prices in its rule."""
 
 
 def open_policy(

@@ -8,12 +8,12 @@ candidates that the programme is run on where there are many.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from acr_cli.orchestrator.trait import Indexes, Numbers, difficulty
+from acr_cli.orchestrator.trait import WEIGHTS, Indexes, Numbers, difficulty
 
 MOST = 9
 """Candidates in one programme: 2^9 sets."""
@@ -28,6 +28,11 @@ class Lots:
     price: Numbers  # C, of an attempt
     worth: Numbers  # C, of an attempt that solves it
     consolation: Numbers  # C, of handing in an attempt that was rejected
+    nodes: Numbers = field(
+        default_factory=WEIGHTS.copy
+    )  # how likely each difficulty is, after what has failed
+    fallback: float = 0.0  # of handing in what has failed already
+    opinion: Numbers | float = 0.0  # C: what others than the trait say of its chance, in logits more
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,10 +62,10 @@ class Programme:
 
 
 def programme(lots: Lots, attempts: int, seen: tuple[Seen, ...] = ()) -> Programme:
-    """Solve for up to so many attempts in all, those that have failed included. Pure."""
+    """Solve for up to so many attempts. Pure."""
     count = len(lots.price)
     members, sizes, levels = _sets(count)
-    weights = difficulty(lots.passes, members)
+    weights = difficulty(lots.passes, members, lots.nodes)
     chance = weights @ lots.passes.T
     right = weights @ lots.proves.T
     for each in seen:
@@ -69,9 +74,11 @@ def programme(lots: Lots, attempts: int, seen: tuple[Seen, ...] = ()) -> Program
         after = (each.strength * before + each.passed) / (each.strength + total)
         right[each.after, each.who] *= after / np.maximum(before, 1e-12)
         chance[each.after, each.who] = after
-    gain = right * lots.worth - lots.price
+    told = moved(chance, lots.opinion)
+    gain = right * told / np.maximum(chance, 1e-12) * lots.worth - lots.price
+    chance = told
     gain[members.astype(bool)] = -np.inf
-    stop = np.where(members > 0, lots.consolation, 0.0).max(axis=1, initial=0.0)
+    stop = np.where(members > 0, lots.consolation, 0.0).max(axis=1, initial=lots.fallback)
     value = stop.copy()
     following = np.arange(len(sizes))[:, None] | (1 << np.arange(count))
     for size in range(min(attempts, count) - 1, -1, -1):
@@ -93,6 +100,13 @@ def promising(chance: Numbers, price: Numbers, worth: Numbers) -> Indexes:
     order = np.argsort(-index, kind="stable")
     chosen = list(dict.fromkeys([*likeliest, *order]))[:MOST]
     return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def moved(chance: Numbers, logits: Numbers | float) -> Numbers:
+    """Chances in (0, 1), raised by logits. Pure."""
+    odds = np.exp(logits)
+    raised: Numbers = chance * odds / (1 - chance + chance * odds)
+    return raised
 
 
 @lru_cache(maxsize=16)

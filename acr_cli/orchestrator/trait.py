@@ -106,12 +106,12 @@ def scale(spread: float) -> float:
     return float(np.sqrt(1 + np.pi * spread * spread / 8))
 
 
-def difficulty(passes: Numbers, after: Numbers) -> Numbers:
+def difficulty(passes: Numbers, after: Numbers, before: Numbers = WEIGHTS) -> Numbers:
     """S x nodes: the posterior of a task's difficulty once the marked candidates have failed. Pure.
 
-    `passes` is C x nodes, `after` S x C."""
+    `passes` is C x nodes, `after` S x C, `before` how likely each difficulty was."""
     log = after @ np.log1p(-np.minimum(passes, 1 - 1e-9))
-    weights: Numbers = WEIGHTS * np.exp(log - log.max(axis=1, keepdims=True))
+    weights: Numbers = before * np.exp(log - log.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
 
@@ -161,9 +161,7 @@ class _Level:
         self.doubt = 0.0 if beliefs.doubt is None else beliefs.doubt**2
         alike = self.kin[:, None] == self.kin
         covariance = within * np.eye(len(self.kin)) + between * alike + _COMMON**2
-        self.precision: Numbers = np.linalg.inv(
-            covariance
-        )  # C x C
+        self.precision: Numbers = np.linalg.inv(covariance)  # C x C
 
     def error(self, information: Numbers) -> Numbers:
         """C: posterior standard deviations, kin's outcomes included."""

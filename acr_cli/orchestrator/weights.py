@@ -14,7 +14,7 @@ import numpy as np
 
 from acr_cli.protocols import Voter
 
-_START = {"trait": 1.5, "neighbours": 1.2, "prior": 0.9}
+_START = {"trait": 1.5, "neighbours": 1.2}
 """Of the released router v4.5 (arXiv 2606.22902); the trait takes the place of its strongest voter."""
 
 
