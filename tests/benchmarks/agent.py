@@ -142,6 +142,27 @@ int {name0}(int value, int limit) {{
     return value > limit ? {name3}(value) : limit;
 }}
 """
+AIDER = """
+import json, resource, sys
+from pathlib import Path
+from aider.repomap import RepoMap
+class Quiet:
+    def tool_output(self, *_, **__): pass
+    tool_warning = tool_error = tool_output
+    def read_text(self, path, **_): return Path(path).read_text()
+class Counting:
+    def token_count(self, text): return len(text) // 4
+root, paths = sys.argv[1], json.loads(Path(sys.argv[2]).read_text())
+before = resource.getrusage(resource.RUSAGE_SELF)
+drawing = RepoMap(map_tokens=1500, root=root, main_model=Counting(), io=Quiet(), refresh="always")
+text = drawing.get_ranked_tags_map(
+    [], [f"{root}/{path}" for path in paths], max_map_tokens=1500,
+    mentioned_fnames={paths[len(paths) // 2]}, mentioned_idents={f"compute_{len(paths) // 3}_0"},
+)
+after = resource.getrusage(resource.RUSAGE_SELF)
+cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+print(json.dumps({"cpu": cpu, "mb": after.ru_maxrss / 1024, "characters": len(text or "")}))
+"""
 SHAPES = (
     ("py", PYTHON),
     ("py", PYTHON),
@@ -210,6 +231,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--files", type=int, default=FILES)
     options.add_argument("--repeats", type=int, default=2, help="parts of one file")
+    options.add_argument("--aider", metavar="PYTHON", help="an interpreter that has aider-chat: its map, too")
     options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.one:
@@ -240,6 +262,14 @@ def main() -> int:
             print(
                 f"{what:12} {row['seconds']:8.2f} {row['cpu']:7.2f} {row['read']:11.0f} {row['mb']:6.0f}"
                 f" {row['reader_mb']:15.0f}"
+            )
+        for what in ("aider, first", "aider, again") if chosen.aider else ():
+            command = [chosen.aider, "-c", AIDER, str(root), str(listing)]
+            started = time.perf_counter()
+            done = subprocess.run(command, capture_output=True, check=True)
+            row = json.loads(done.stdout.splitlines()[-1])
+            print(
+                f"{what:12} {time.perf_counter() - started:8.2f} {row['cpu']:7.2f} {'':11} {row['mb']:6.0f}"
             )
         print(f"cache: {sum(f.stat().st_size for f in cache.iterdir()) / 1e6:.0f} MB")
     return 0
