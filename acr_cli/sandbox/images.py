@@ -41,7 +41,7 @@ DEFAULT_IMAGES: Mapping[str, str] = {
     "rust": "rust:1-slim",
     "java": "maven:3-eclipse-temurin-21",
     "ruby": "ruby:3.3-slim",
-    "php": "php:8.3-cli",
+    "php": "composer:2",
     "c": "gcc:14",
     "cpp": "gcc:14",
 }

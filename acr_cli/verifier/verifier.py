@@ -80,15 +80,14 @@ class Verifier:
         own = self._tests | (tampering.of_command(command) if command else frozenset())
         self._settled = _Settled(toolchain=toolchain, plan=plan, own=own)
         language = toolchain.language if toolchain else ""
+        if plan is None and not task.is_wish:
+            raise UsageError(
+                "No tests were found, and no TASK says what to change.",
+                hint="Name the test command with --test CMD, or say what you want as TASK.",
+            )
         if recipe is not None:
-            self._emit(Progress(text="preparing the sandbox"))
-            self._sandbox.prepare(recipe, tree.root)
+            self._prepare(recipe, tree, needed=plan is not None)
         if toolchain is None or plan is None:
-            if not task.is_wish:
-                raise UsageError(
-                    "No tests were found, and no TASK says what to change.",
-                    hint="Name the test command with --test CMD, or say what you want as TASK.",
-                )
             return Baseline(report=SuiteReport(), language=language, reason="no tests were found")
         self._emit(Progress(text=f"running the tests: {plan.command}"))
         report = self._run(toolchain, plan, tree)
@@ -135,9 +134,10 @@ class Verifier:
     def _select(
         self, tree: Tree, command: str | None
     ) -> tuple[Toolchain | None, Recipe | None, TestPlan | None]:
-        """The first toolchain with tests at the root, else with some below, else one that knows the tree."""
+        """The first toolchain with tests at the root, else with some below, else the one of most files."""
         known: tuple[Toolchain, Recipe] | None = None
         below: tuple[Toolchain, Recipe, TestPlan] | None = None
+        files, largest = tree.files(), -1
         for toolchain in self._toolchains:
             recipe = toolchain.recipe(tree.root, setup=self._setup)
             if recipe is None:
@@ -151,11 +151,24 @@ class Verifier:
                 return (toolchain, recipe, plan) if below is None or toolchain.language else below
             if plan is not None and below is None:
                 below = (toolchain, recipe, plan)
-            if known is None and toolchain.language:
-                known = (toolchain, recipe)
+            size = sum(path.endswith(toolchain.extensions or ("\0",)) for path in files)
+            if size > largest and toolchain.language:
+                known, largest = (toolchain, recipe), size
         if below is not None:
             return below
         return (*known, None) if known else (None, None, None)
+
+    def _prepare(self, recipe: Recipe, tree: Tree, *, needed: bool) -> None:
+        """Without tests nothing has to be run, so that a sandbox that cannot be made is only said.
+
+        Raises: SandboxUnavailable where there are tests."""
+        self._emit(Progress(text="preparing the sandbox"))
+        try:
+            self._sandbox.prepare(recipe, tree.root)
+        except SandboxUnavailable as error:
+            if needed:
+                raise
+            self._emit(Notice(level="warning", text=f"Nothing can be run here: {error.message}"))
 
     def _run(self, toolchain: Toolchain, plan: TestPlan, tree: Tree) -> SuiteReport:
         """Raises: SandboxBroken."""

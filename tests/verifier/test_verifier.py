@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acr_cli.errors import BaselineCannotStart, SandboxBroken, UsageError
+from acr_cli.errors import BaselineCannotStart, SandboxBroken, SandboxUnavailable, UsageError
 from acr_cli.protocols import Recipe
 from acr_cli.records import Evidence, Failed, Passed, StepKind, Unverified, Verdict, Void
 from acr_cli.verifier.explain import explain_failure
@@ -374,3 +374,26 @@ def test_every_sandbox_gives_the_same_verdicts(bench: MakeBench, sandbox: str) -
         at.tree.restore(start)
     # A process that outlives its parent changes nothing.
     evidence(at.attempt(baseline, {"calc.py": FORKING}), Passed)
+
+
+class Unavailable:
+    """A sandbox that cannot be made."""
+
+    name = "none"
+
+    def prepare(self, recipe: Recipe, tree: Path) -> None:
+        raise SandboxUnavailable("There is no image.", hint="Name one.")
+
+
+def test_without_tests_a_sandbox_that_cannot_be_made_is_only_said(bench: MakeBench) -> None:
+    under_test = bench({"a.py": "x = 1\n"}, sandbox=Unavailable())
+    assert under_test.baseline("a wish").reason == "no tests were found"
+    assert under_test.notices() == ["Nothing can be run here: There is no image."]
+    with pytest.raises(UsageError):
+        under_test.baseline()
+
+
+def test_with_tests_a_sandbox_that_cannot_be_made_ends_the_run(bench: MakeBench) -> None:
+    under_test = bench({"test_a.py": "def test_a():\n    pass\n"}, sandbox=Unavailable())
+    with pytest.raises(SandboxUnavailable):
+        under_test.baseline("a wish")
