@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from acr_cli.memory import chroma, snapshot
 from acr_cli.memory.encoding import Row, decode
-from acr_cli.memory.journal import Journal, Span, View
+from acr_cli.memory.journal import Journal
 from acr_cli.memory.learned import Learned
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
 from acr_cli.memory.stats import CollectionState
 from acr_cli.memory.sums import Decay
+from acr_cli.memory.view import Span, View
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection

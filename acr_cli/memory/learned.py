@@ -13,9 +13,9 @@ from math import inf
 from pathlib import Path
 
 from acr_cli.memory import snapshot
-from acr_cli.memory.journal import Span, View
 from acr_cli.memory.search import VectorIndex
 from acr_cli.memory.sums import Decay, Key, Sum, Sums, key_of, parsed_names, tally
+from acr_cli.memory.view import Span, View
 from acr_cli.records import Tally
 
 MOMENT = 60.0  # seconds: ages are taken at the last full minute, lest every look at memory discount all anew

@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acr_cli.memory.journal import Span
 from acr_cli.memory.search import VectorIndex
 from acr_cli.memory.sums import Decay, Key, Sum, Sums, Weights
+from acr_cli.memory.view import Span
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,7 +17,7 @@ from acr_cli.memory import snapshot
 from acr_cli.memory.collection import JOURNAL, settle_apart, state
 from acr_cli.memory.encoding import Row, decode, encode
 from acr_cli.memory.exchange import Refused, Taken
-from acr_cli.memory.journal import Forgotten, Journal, Selection
+from acr_cli.memory.journal import Forgotten, Journal
 from acr_cli.memory.learned import Learned
 from acr_cli.memory.pending import Pending
 from acr_cli.memory.reindex import SPEC, Reindexed, reindex
@@ -28,6 +28,7 @@ from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
 from acr_cli.memory.steps import learning_curve, routed
 from acr_cli.memory.sums import Decay, count, joined
 from acr_cli.memory.team import Server, Synchronised, begin_apart, synchronise
+from acr_cli.memory.view import Selection
 from acr_cli.protocols import Embedder
 from acr_cli.records import Neighbour, Outcome, Tally
 

@@ -27,8 +27,9 @@ from acr_cli.errors import ConfigurationError, StoreError
 from acr_cli.memory import chroma
 from acr_cli.memory.encoding import Row, decode, encode
 from acr_cli.memory.exchange import from_json, to_json
-from acr_cli.memory.journal import Journal, Selection
+from acr_cli.memory.journal import Journal
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
+from acr_cli.memory.view import Selection
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
