@@ -13,7 +13,7 @@ _acr_reply() {
 # Whether $2 is a command of $1.
 _acr_child() {
     case "$1 $2" in
-    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr config show' | 'acr config path' | 'acr config set' | 'acr config init') return 0 ;;
+    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr memory export' | 'acr memory import' | 'acr memory reindex' | 'acr memory sync' | 'acr memory report' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr config show' | 'acr config path' | 'acr config set' | 'acr config init') return 0 ;;
     esac
     return 1
 }
@@ -27,7 +27,7 @@ _acr_value() {
     'acr fix --model') echo models ;;
     'acr fix --allow') echo models-list ;;
     'acr fix --exclude') echo models-list ;;
-    'acr fix --policy') echo 'choices:acrouter escalate fixed' ;;
+    'acr fix --policy') echo 'choices:learned acrouter escalate fixed' ;;
     'acr fix --max-cost') echo any ;;
     'acr fix --max-steps') echo any ;;
     'acr fix --max-time') echo any ;;
@@ -37,7 +37,7 @@ _acr_value() {
     'acr fix --network') echo 'choices:none on' ;;
     'acr fix --setup') echo any ;;
     'acr fix -o' | 'acr fix --output') echo files ;;
-    'acr route --policy') echo 'choices:acrouter escalate fixed' ;;
+    'acr route --policy') echo 'choices:learned acrouter escalate fixed' ;;
     'acr memory stats --model') echo models ;;
     'acr memory stats --dimension') echo any ;;
     'acr memory stats --repo') echo any ;;
@@ -49,6 +49,15 @@ _acr_value() {
     'acr memory forget --model') echo models ;;
     'acr memory forget --repository') echo any ;;
     'acr memory forget --before') echo any ;;
+    'acr memory export --model') echo models ;;
+    'acr memory export --dimension') echo any ;;
+    'acr memory export --repo') echo any ;;
+    'acr memory export --since') echo any ;;
+    'acr memory report -o') echo files ;;
+    'acr memory report --model') echo models ;;
+    'acr memory report --dimension') echo any ;;
+    'acr memory report --repo') echo any ;;
+    'acr memory report --since') echo any ;;
     'acr bench replay --matrix') echo files ;;
     'acr bench replay --tasks') echo files ;;
     'acr bench replay --stream') echo any ;;
@@ -100,9 +109,11 @@ _acr_place() {
     'acr apply 0') echo runs ;;
     'acr undo 0') echo runs ;;
     'acr route 0') echo any ;;
-    'acr memory 0') echo 'choices:stats list show forget' ;;
+    'acr memory 0') echo 'choices:stats list show forget export import reindex sync report' ;;
     'acr memory show 0') echo outcomes ;;
     'acr memory forget '*) echo outcomes ;;
+    'acr memory export 0') echo files ;;
+    'acr memory import 0') echo files ;;
     'acr bench 0') echo 'choices:replay compare figure' ;;
     'acr bench compare '*) echo files ;;
     'acr bench figure '*) echo files ;;
@@ -113,7 +124,7 @@ _acr_place() {
     'acr runs 0') echo 'choices:list show' ;;
     'acr runs show 0') echo runs ;;
     'acr config 0') echo 'choices:show path set init' ;;
-    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr config set 1') echo value-of-key ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
     esac
@@ -122,7 +133,7 @@ _acr_place() {
 # What the key $1 of the settings takes.
 _acr_key() {
     case $1 in
-    policy) echo 'choices:acrouter escalate fixed' ;;
+    policy) echo 'choices:learned acrouter escalate fixed' ;;
     sandbox) echo 'choices:auto docker bubblewrap none' ;;
     dockerfile) echo 'choices:true false' ;;
     network) echo 'choices:none on' ;;
@@ -144,6 +155,11 @@ _acr_flags() {
     'acr memory list') printf '%s\n' -n --model --dimension --verdict --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory show') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory forget') printf '%s\n' --model --repository --before --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr memory export') printf '%s\n' --model --dimension --repo --since -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr memory import') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr memory reindex') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr memory sync') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr memory report') printf '%s\n' -o --model --dimension --repo --since -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr bench') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr bench replay') printf '%s\n' --matrix --tasks --stream --warm --only --policy --attempts --verifier-error --shared-accepts --dimension --cost --prices --hide-prices --drop-twins --seeds --budget --all-attempts --embed --half-life --jobs --trace -o --output --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr bench compare') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;

@@ -28,12 +28,12 @@ end
 
 complete -c acr -f
 set -g __acr_valued --allow --api-key-env --attempts --base-url --before --budget --commits --config --context --cost --dimension --edit --effort --exclude --family --half-life --image --issue --jobs --log --matrix --max-cost --max-steps --max-time --model --network --only --output --policy --price --prices --repo --repository --sandbox --seeds --setup --shared-accepts --since --stream --tasks --test --trace --verdict --verifier-error --warm -C -n -o
-set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'bench' 'bench replay' 'bench compare' 'bench figure' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'config' 'config show' 'config path' 'config set' 'config init' 'doctor' 'completion'
+set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'config' 'config show' 'config path' 'config set' 'config init' 'doctor' 'completion'
 
 function __acr_value_of_key
     switch (commandline -opc)[-1]
         case policy
-            printf '%s\n' acrouter escalate fixed
+            printf '%s\n' learned acrouter escalate fixed
         case sandbox
             printf '%s\n' auto docker bubblewrap none
         case dockerfile
@@ -72,7 +72,7 @@ complete -c acr -n '__acr_at fix' -l test -x -d 'The test command; otherwise it 
 complete -c acr -n '__acr_at fix' -l model -x -a '(acr completion --values models 2>/dev/null)' -d 'This model only, without routing.'
 complete -c acr -n '__acr_at fix' -l allow -x -a '(__acr_models_list)' -d 'Choose among these models only.'
 complete -c acr -n '__acr_at fix' -l exclude -x -a '(__acr_models_list)' -d 'Never choose these models.'
-complete -c acr -n '__acr_at fix' -l policy -x -a 'acrouter escalate fixed' -d 'How models are chosen. acrouter (the default): by a weighted vote; escalate: the cheapest first; fixed: in the order of `acr models list`.'
+complete -c acr -n '__acr_at fix' -l policy -x -a 'learned acrouter escalate fixed' -d 'How models are chosen. learned (the default): by outcomes and price; acrouter: by a weighted vote; escalate: the cheapest first; fixed: in the order of `acr models list`.'
 complete -c acr -n '__acr_at fix' -l max-cost -x -d 'Most to spend'
 complete -c acr -n '__acr_at fix' -l max-steps -x -d 'Most steps'
 complete -c acr -n '__acr_at fix' -l max-time -x -d 'Most time (90s, 15m, 1h)'
@@ -95,14 +95,19 @@ complete -c acr -n '__acr_at apply' -a '(acr completion --values runs 2>/dev/nul
 complete -c acr -n '__acr_at undo' -l json -d 'The result as data.'
 complete -c acr -n '__acr_at undo' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at undo' -a '(acr completion --values runs 2>/dev/null)'
-complete -c acr -n '__acr_at route' -l explain -d 'Every candidate with its votes, and the ladder.'
+complete -c acr -n '__acr_at route' -l explain -d 'All that led to it: chances, costs, votes, who follows, why not the others.'
 complete -c acr -n '__acr_at route' -l json -d 'The same as data.'
-complete -c acr -n '__acr_at route' -l policy -x -a 'acrouter escalate fixed' -d 'How models are chosen. acrouter (the default): by a weighted vote; escalate: the cheapest first; fixed: in the order of `acr models list`.'
+complete -c acr -n '__acr_at route' -l policy -x -a 'learned acrouter escalate fixed' -d 'How models are chosen. learned (the default): by outcomes and price; acrouter: by a weighted vote; escalate: the cheapest first; fixed: in the order of `acr models list`.'
 complete -c acr -n '__acr_at route' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at memory' -a stats -d 'Show success and cost by model and dimension, what was saved, and how acr has learnt.'
 complete -c acr -n '__acr_at memory' -a list -d 'List outcomes, newest first.'
 complete -c acr -n '__acr_at memory' -a show -d 'Show everything that is kept of one outcome.'
 complete -c acr -n '__acr_at memory' -a forget -d 'Remove outcomes for good: those for which all that is given holds.'
+complete -c acr -n '__acr_at memory' -a export -d 'Write outcomes to a file, to be queried or taken to another machine.'
+complete -c acr -n '__acr_at memory' -a import -d 'Take in outcomes of another machine; what is known already changes nothing.'
+complete -c acr -n '__acr_at memory' -a reindex -d 'Embed all kept texts with the embedder that is set now.'
+complete -c acr -n '__acr_at memory' -a sync -d 'Send outcomes to the team\'s server and fetch those of others, now.'
+complete -c acr -n '__acr_at memory' -a report -d 'Write the statistics as a page for a browser.'
 complete -c acr -n '__acr_at memory' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at memory stats' -l model -x -a '(acr completion --values models 2>/dev/null)' -d 'Of this model.'
 complete -c acr -n '__acr_at memory stats' -l dimension -x -d 'Of this dimension: code_generation, algorithm, bug_fixing, code_completion, code_refactoring, data_science, multi_language, code_understanding, test_generation, agentic_programming.'
@@ -125,6 +130,22 @@ complete -c acr -n '__acr_at memory forget' -l before -x -d 'All that are older,
 complete -c acr -n '__acr_at memory forget' -l yes -d 'Do not ask.'
 complete -c acr -n '__acr_at memory forget' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at memory forget' -a '(acr completion --values outcomes 2>/dev/null)'
+complete -c acr -n '__acr_at memory export' -l model -x -a '(acr completion --values models 2>/dev/null)' -d 'Of this model.'
+complete -c acr -n '__acr_at memory export' -l dimension -x -d 'Of this dimension: code_generation, algorithm, bug_fixing, code_completion, code_refactoring, data_science, multi_language, code_understanding, test_generation, agentic_programming.'
+complete -c acr -n '__acr_at memory export' -l repo -x -d 'Of this repository.'
+complete -c acr -n '__acr_at memory export' -l since -x -d 'No older than this, as 2026-01-31.'
+complete -c acr -n '__acr_at memory export' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at memory export' -F
+complete -c acr -n '__acr_at memory import' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at memory import' -F
+complete -c acr -n '__acr_at memory reindex' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at memory sync' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at memory report' -s o -r -F -d 'The page; it is complete in itself.'
+complete -c acr -n '__acr_at memory report' -l model -x -a '(acr completion --values models 2>/dev/null)' -d 'Of this model.'
+complete -c acr -n '__acr_at memory report' -l dimension -x -d 'Of this dimension: code_generation, algorithm, bug_fixing, code_completion, code_refactoring, data_science, multi_language, code_understanding, test_generation, agentic_programming.'
+complete -c acr -n '__acr_at memory report' -l repo -x -d 'Of this repository.'
+complete -c acr -n '__acr_at memory report' -l since -x -d 'No older than this, as 2026-01-31.'
+complete -c acr -n '__acr_at memory report' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at bench' -a replay -d 'Replay recorded outcomes through policies, and measure what they would have reached and paid.'
 complete -c acr -n '__acr_at bench' -a compare -d 'Show how results differ: their settings, and each policy against the first result that has it.'
 complete -c acr -n '__acr_at bench' -a figure -d 'Draw cumulative regret over the stream, and quality against cost.'
@@ -211,7 +232,7 @@ complete -c acr -n '__acr_at config show' -l origin -d 'Say where each value com
 complete -c acr -n '__acr_at config show' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config path' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config set' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed time_price max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
+complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
 complete -c acr -n '__acr_at config set' -a '(__acr_value_of_key)'
 complete -c acr -n '__acr_at config init' -l yes -d 'Accept every provider and server that is found.'
 complete -c acr -n '__acr_at config init' -s h -l help -d 'Show help.'

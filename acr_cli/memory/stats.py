@@ -36,7 +36,7 @@ class Pair(Group):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interval:
-    """A mean and its 95 % interval."""
+    """A mean and the interval around it, as whoever estimated it says."""
 
     mean: float
     low: float
