@@ -31,7 +31,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "acr memory export - --since 2026-01-31 > outcomes.jsonl",
     ),
     "memory import": ("acr memory import outcomes.parquet",),
-    "memory reindex": ("acr config set memory.embedder sentence-transformers:my-model", "acr memory reindex"),
+    "memory reindex": ("acr memory reindex",),
     "memory sync": ("acr memory sync",),
     "memory report": ("acr memory report -o report.html",),
     "models list": ("acr models list", "acr models list --json"),

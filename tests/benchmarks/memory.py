@@ -406,13 +406,13 @@ def _chroma(folder: Path, number: int, seed: int) -> None:
     code = """
 import sys, chromadb
 client = chromadb.PersistentClient(path=sys.argv[1])
-client.get_collection("x", embedding_function=None).query(query_embeddings=[[1.0] * 384], n_results=10)
+client.get_collection("outcomes", embedding_function=None).query(query_embeddings=[[1.0] * 384], n_results=10)
 """
     import chromadb
 
     generator = np.random.default_rng(seed)
     client = chromadb.PersistentClient(path=str(folder))
-    collection = client.create_collection("x", embedding_function=None)
+    collection = client.create_collection("outcomes", embedding_function=None)
     for start in range(0, number, 1_000):
         ids = [str(i) for i in range(start, min(start + 1_000, number))]
         collection.add(ids=ids, embeddings=generator.standard_normal((len(ids), 384)).astype(np.float32))

@@ -1,0 +1,102 @@
+"""Which embedder serves, what it sees, and what is told after a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from acr_cli import build
+from acr_cli.build.sharing import Redacting, embedder, team
+from acr_cli.context.embedding import MiniLM
+from acr_cli.errors import ConfigurationError
+from acr_cli.memory.store import Memory
+from acr_cli.settings import Settings
+from tests.memory.outcomes import make_outcome
+
+
+@pytest.fixture
+def settings(acr_home: Path) -> Settings:
+    return Settings(home=acr_home)
+
+
+class Listening:
+    """An embedder that keeps what it was given."""
+
+    key = "listening:2"
+    size = 2
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.seen += texts
+        return [[1.0, 0.0] for _ in texts]
+
+
+def test_the_embedder_sees_no_secret() -> None:
+    inner = Listening()
+    outer = Redacting(inner)
+    assert (outer.key, outer.size, outer.embed(["password=hunter22"])) == ("listening:2", 2, [[1.0, 0.0]])
+    assert inner.seen == ["password=[secret]"]
+
+
+def test_a_new_memory_takes_the_embedder_that_is_set(settings: Settings) -> None:
+    assert embedder(settings).key == MiniLM.key
+
+
+def test_the_old_embedder_serves_until_memory_is_reindexed(settings: Settings) -> None:
+    old = build.memory(settings)
+    old.remember(make_outcome("a", embedder=MiniLM.key))
+    old.close()
+    # It is not installed here, and is not asked for while the old one serves.
+    changed = replace(settings, embedder="sentence-transformers:none-such")
+    assert embedder(changed).key == MiniLM.key
+
+
+def test_an_old_embedder_that_is_gone_gives_way(settings: Settings) -> None:
+    old = Memory(settings.home, embedder="sentence-transformers:gone")
+    old.remember(make_outcome("a", embedder="gone:8"))
+    old.close()
+    assert embedder(settings).key == MiniLM.key
+
+
+def test_a_memory_that_cannot_be_read_does_not_stop_the_embedder(settings: Settings) -> None:
+    (settings.home / "memory").mkdir(parents=True)
+    (settings.home / "memory" / "journal.sqlite3").write_bytes(b"no journal " * 100)
+    assert embedder(settings).key == MiniLM.key
+
+
+def test_no_team_unless_one_is_set(settings: Settings) -> None:
+    assert team(settings) is None
+
+
+def test_the_token_comes_from_the_variable_that_is_named(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEAM_TOKEN", "abc")
+    shared = replace(settings, memory_url="https://chroma.example.org", memory_token_env="TEAM_TOKEN")
+    server = team(shared)
+    assert server is not None
+    assert (server.host, server.token) == ("chroma.example.org", "abc")
+    assert "abc" not in repr(server)
+
+
+def test_an_address_that_is_none_is_told_after_a_run_and_does_not_fail_it(settings: Settings) -> None:
+    told = build.settle(replace(settings, memory_url="chroma"))
+    assert told.startswith("memory.url must be an address")
+    with pytest.raises(ConfigurationError):
+        build.synchronise(replace(settings, memory_url="chroma"))
+
+
+def test_a_damaged_collection_is_built_anew_in_one_line(settings: Settings) -> None:
+    memory = build.memory(settings)
+    memory.remember(make_outcome("a"))
+    assert build.settle(settings) == ""
+    for path in (settings.home / "memory" / "chroma").glob("*.sqlite3"):
+        path.write_bytes(b"spoiled")
+    memory.remember(make_outcome("b"))
+    memory.close()
+    assert build.settle(settings) == "2 outcomes in the Chroma collection, built anew"
