@@ -46,22 +46,27 @@ class Spent:
         self.with_tokens += count if tally.input_tokens else 0.0
 
 
-class Costs:
-    """Expectations for the candidates of one step. Pure. `tallies` may be those of its dimension alone, where
-    the caller has them."""
+class Spending:
+    """What was spent, by candidate and in all."""
 
-    def __init__(self, context: Context, tallies: Iterable[Tally] | None = None) -> None:
+    def __init__(self, tallies: Iterable[Tally]) -> None:
+        self.own: dict[str, Spent] = {}
+        self.all = Spent()
+        for tally in tallies:
+            self.own.setdefault(tally.candidate, Spent()).add(tally)
+            self.all.add(tally)
+
+
+class Costs:
+    """Expectations for the candidates of one step. Pure. `whole` is what was spent in its dimension, `here`
+    that in its language, where the caller has them."""
+
+    def __init__(self, context: Context, whole: Spending | None = None, here: Spending | None = None) -> None:
         self._context = context
-        self._here: dict[str, Spent] = {}  # by candidate, in the step's language
-        self._own: dict[str, Spent] = {}  # in its dimension
-        self._all = Spent()  # of all models in the dimension
-        for tally in context.tallies if tallies is None else tallies:
-            if tally.dimension != context.dimension:
-                continue
-            self._own.setdefault(tally.candidate, Spent()).add(tally)
-            self._all.add(tally)
-            if tally.language == context.language:
-                self._here.setdefault(tally.candidate, Spent()).add(tally)
+        if whole is None or here is None:
+            tallies = [t for t in context.tallies if t.dimension == context.dimension]
+            whole, here = Spending(tallies), Spending(t for t in tallies if t.language == context.language)
+        self._here, self._own, self._all = here.own, whole.own, whole.all
 
     def usd(self, candidate: Candidate) -> float | None:
         """Money for one attempt, or None for a candidate that has no known price and was never tried."""

@@ -6,14 +6,17 @@ A pure function of the tallies: what is kept between two looks is only what has 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
 from acr_cli.orchestrator.sequence import Seen
 from acr_cli.orchestrator.trait import Evidence, Numbers
 from acr_cli.records import SCORES, Tally
+
+T = TypeVar("T")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -32,9 +35,42 @@ class Cell:
 
     tallies: dict[tuple[object, ...], Tally] = field(default_factory=dict)
     version: int = 0  # another one after every change
+    _made: dict[str, Any] = field(default_factory=dict)
+
+    def put(self, key: tuple[object, ...], tally: Tally, version: int) -> None:
+        """Add a tally, or the present state of a known one."""
+        self.tallies[key], self.version = tally, version
+        self._made.clear()
+
+    def kept(self, what: str, make: Callable[[], T]) -> T:
+        """What `make` makes of the tallies, which is made once until they change."""
+        if what not in self._made:
+            self._made[what] = make()
+        made: T = self._made[what]
+        return made
 
     def patterns(self) -> list[Pattern]:
         """Verified outcomes, kinds of verifier taken together."""
+        return self.kept("patterns", self._patterns)
+
+    def after(self, situation: tuple[str, ...]) -> Sequence[Pattern]:
+        """The patterns after exactly these failures, sorted by name."""
+        return self.kept("situations", self._situations).get(situation, ())
+
+    @property
+    def tasks(self) -> float:
+        """How many tasks were begun here."""
+        return self.kept("tasks", self._tasks)
+
+    def scored(self) -> Cell:
+        """First attempts whose score is known."""
+        return self.kept("scored", self._scored)
+
+    def gains(self) -> dict[str, float]:
+        """By voter, summed."""
+        return self.kept("gains", self._gains)
+
+    def _patterns(self) -> list[Pattern]:
         found: dict[tuple[str, tuple[str, ...]], Pattern] = {}
         for tally in self.tallies.values():
             if tally.passed or tally.failed:
@@ -44,13 +80,23 @@ class Cell:
                 pattern.failed += tally.failed
         return list(found.values())
 
-    @property
-    def tasks(self) -> float:
-        """How many tasks were begun here."""
+    def _situations(self) -> dict[tuple[str, ...], list[Pattern]]:
+        found: defaultdict[tuple[str, ...], list[Pattern]] = defaultdict(list)
+        for pattern in self.patterns():
+            found[pattern.after].append(pattern)
+        return dict(found)
+
+    def _tasks(self) -> float:
         return sum(t.passed + t.failed for t in self.tallies.values() if not t.failed_before)
 
-    def scored(self) -> Cell:
-        """First attempts whose score is known."""
+    def _gains(self) -> dict[str, float]:
+        total: defaultdict[str, float] = defaultdict(float)
+        for tally in self.tallies.values():
+            for voter, gain in tally.gains:
+                total[voter] += gain
+        return dict(total)
+
+    def _scored(self) -> Cell:
         firsts = {k: t for k, t in self.tallies.items() if t.verifier == SCORES and not t.failed_before}
         return Cell(tallies=firsts)
 
@@ -72,6 +118,7 @@ class Experience:
     def __init__(self) -> None:
         self._seen: tuple[Tally, ...] = ()
         self._cells: dict[str, dict[str, Cell]] = {}
+        self._whole: dict[str, tuple[tuple[int, ...], Cell]] = {}
         self._changes = 0
 
     def look(self, tallies: tuple[Tally, ...]) -> None:
@@ -89,10 +136,15 @@ class Experience:
         cells = self._cells.get(name, {})
         if len(cells) == 1:
             return next(iter(cells.values()))
-        tallies = {
-            (language, *key): tally for language, cell in cells.items() for key, tally in cell.tallies.items()
-        }
-        return Cell(tallies=tallies)
+        version, known = self.version(name), self._whole.get(name)
+        if known is None or known[0] != version:
+            tallies = {
+                (language, *key): tally
+                for language, cell in cells.items()
+                for key, tally in cell.tallies.items()
+            }
+            known = self._whole[name] = (version, Cell(tallies=tallies))
+        return known[1]
 
     def version(self, dimension: str) -> tuple[int, ...]:
         """Changes whenever anything of a dimension does."""
@@ -105,9 +157,10 @@ class Experience:
     def gains(self) -> dict[str, float]:
         """By voter, how much likelier it has found what happened than all together (natural logarithm)."""
         total: defaultdict[str, float] = defaultdict(float)
-        for tally in self._seen:
-            for voter, gain in tally.gains:
-                total[voter] += gain
+        for cells in self._cells.values():
+            for cell in cells.values():
+                for voter, gain in cell.gains().items():
+                    total[voter] += gain
         return dict(total)
 
     def _follow(self, tallies: tuple[Tally, ...]) -> bool:
@@ -127,9 +180,8 @@ class Experience:
 
     def _put(self, tally: Tally) -> None:
         cell = self._cells.setdefault(tally.dimension, {}).setdefault(tally.language, Cell())
-        cell.tallies[_key(tally)] = tally
         self._changes += 1
-        cell.version = self._changes
+        cell.put(_key(tally), tally, self._changes)
 
 
 def evidence(

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from acr_cli.orchestrator.cost import Costs
+from acr_cli.orchestrator.cost import Costs, Spending
 from acr_cli.orchestrator.experience import Cell, Experience, Pattern, evidence, named
 from acr_cli.orchestrator.mistakes import Mistakes
 from acr_cli.orchestrator.prior import Prior, Rates, plain_name
@@ -77,12 +77,14 @@ class Forecaster:
         self._experience.look(context.tallies)
         whole = self._experience.dimension(context.dimension)
         here = self._experience.cell(context.dimension, context.language)
-        costs = Costs(context, whole.tallies.values())
+        costs = Costs(context, _spending(whole), _spending(here))
         price = self._prices(costs, candidates)
         trait, patterns = self._trait(context, candidates, price, whole, here)
         nodes = _after(context, trait)
-        own = _corrected(_chance(trait, nodes, len(candidates)), context, candidates, patterns)
-        votes = self._votes(context, candidates, own, trait, patterns[0])
+        cells = (whole, here)[: len(patterns)]
+        own = _corrected(_chance(trait, nodes, len(candidates)), context, candidates, cells)
+        records = whole.kept("records", lambda: _records(patterns[0]))
+        votes = self._votes(context, candidates, own, trait, records)
         chance = np.array([_mixed(votes[c.id].values()) for c in candidates])
         opinion = _logit(chance) - _logit(own)
         low, high = (moved(_chance(trait, nodes, len(candidates), z), opinion) for z in (-Z90, Z90))
@@ -147,11 +149,10 @@ class Forecaster:
         candidates: Sequence[Candidate],
         own: Numbers,
         trait: Trait,
-        patterns: Sequence[Pattern],
+        records: Mapping[str, str],
     ) -> dict[str, dict[str, Vote]]:
         """By candidate and voter; each voter's opinion as it is after what has failed on the step."""
         shares = weights([TRAIT, *(v.name for v in self._voters)], self._experience.gains(), self._start)
-        records = _records(patterns)
         votes: dict[str, dict[str, Vote]] = {c.id: {} for c in candidates}
         for candidate, chance in zip(candidates, own, strict=True):
             note = records.get(candidate.id, "no outcome here yet")
@@ -247,15 +248,15 @@ def _corrected(
     chance: Numbers,
     context: Context,
     candidates: Sequence[Candidate],
-    patterns: Sequence[Sequence[Pattern]],
+    cells: Sequence[Cell],
 ) -> Numbers:
     """Drawn to what became of exactly this situation, in dimension and language. Pure."""
     chance = chance.copy()
     situation = tuple(sorted(context.failed))
     place = {c.id: index for index, c in enumerate(candidates)}
-    for known in patterns:
-        for pattern in known:
-            if pattern.after == situation and pattern.candidate in place:
+    for cell in cells:
+        for pattern in cell.after(situation):
+            if pattern.candidate in place:
                 index, total = place[pattern.candidate], STRENGTH + pattern.passed + pattern.failed
                 chance[index] = (STRENGTH * chance[index] + pattern.passed) / total
     return chance
@@ -295,6 +296,10 @@ def _mean(cell: Cell, names: Sequence[str], total: str, count: str, prior: Numbe
         prior = np.full(len(names), sums.sum() / max(numbers.sum(), 1.0))
     mean: Numbers = (sums + _SCORES * prior) / (numbers + _SCORES)
     return mean
+
+
+def _spending(cell: Cell) -> Spending:
+    return cell.kept("spending", lambda: Spending(cell.tallies.values()))
 
 
 def _records(patterns: Sequence[Pattern]) -> dict[str, str]:
