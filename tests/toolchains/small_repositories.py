@@ -24,7 +24,7 @@ class Small:
     keeps: str
     runner: str  # what the command that is shown begins with
     cheat: Files = field(default_factory=dict)  # edits to tests and their configuration, all of them undone
-    seconds: float = 60.0  # within which all but the hanging patch end
+    seconds: float = 240.0  # within which all but the hanging patch end
     hang_seconds: float = 3.0
     debian_maven: bool = False  # whether Debian's packages for Maven stand for what was downloaded before
     setup: bool = False  # whether anything has to be installed
@@ -211,7 +211,7 @@ RUST = Small(
     keeps="sum::keeps_one",
     runner="cargo test",
     cheat={"tests/sum.rs": RUST_TEST.replace("2), 3", "2), -1"), "Cargo.toml": ""},
-    seconds=120.0,
+    seconds=240.0,
     hang_seconds=6.0,
 )
 
@@ -369,7 +369,7 @@ MAVEN = Small(
     keeps="small.SumTest.keepsOne",
     runner="mvn test",
     cheat={JAVA_TESTS: JAVA_TEST.replace("(3,", "(-1,"), "pom.xml": POM.replace("4.x", "5")},
-    seconds=180.0,
+    seconds=240.0,
     hang_seconds=6.0,
     debian_maven=True,
 )

@@ -25,6 +25,9 @@ from tests.toolchains import node_image
 from tests.toolchains.small_repositories import EVERY, RUST, RUST_INLINE, Small
 from tests.verifier.conftest import Bench
 
+# Compilers and package managers are slow on a machine that is busy with something else.
+pytestmark = pytest.mark.timeout(900)
+
 # What the tests of JavaScript need, installed once: a repository whose owner has installed its dependencies.
 NODE_MODULES = (
     '{"private": true, "devDependencies": {"jest": "^29", "mocha": "^10", "vitest": "^3", "vite": "^6"}}'
