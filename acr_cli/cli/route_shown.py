@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from acr_cli.cli.reasons import WORTH, attempts_here, compared, in_order, record, the_end, why_not
@@ -19,7 +19,7 @@ _LEAST = 14  # columns that a name has in a table, or there is none
 _RANGE = "90 % range"
 
 _VOTERS: Mapping[str, str] = {
-    "trait": "your outcomes; a failure counts less where others have failed too",
+    "trait": "your outcomes, after a start; a failure counts less where others have failed too",
     "posterior": "your outcomes, beginning with the published rate",
     "neighbours": "the most similar past tasks",
     "prior": "published success rates",
@@ -130,10 +130,16 @@ def _show_votes(console: Console, routed: Routed) -> None:
     heading(console, "chance of success by each voter, and all by weight")
     _show_rows(console, ["candidate", *voters, "all", "~your outcomes"], rows)
     for voter in voters:
-        meaning = _VOTERS.get(voter, "")
-        notes = [] if voter in _OWN_NOTES else _notes(ranked, voter)
-        if meaning or notes:
-            say(console, f"{voter}: {'; '.join([*([meaning] if meaning else []), *notes])}", "dim")
+        rests_on = (
+            []
+            if voter in _OWN_NOTES
+            else _notes((vote.note, each) for each in ranked for vote in each.votes if vote.voter == voter)
+        )
+        if told := [*([_VOTERS[voter]] if voter in _VOTERS else []), *rests_on]:
+            say(console, f"{voter}: {'; '.join(told)}", "dim")
+    starts = _notes((each.note, each) for each in ranked)
+    if starts and "prior" not in voters:
+        say(console, f"start: {'; '.join(starts)}", "dim")
     if routed.choice.policy == WORTH and attempts_here(routed.context):
         say(console, "weights: learned; who foretells your outcomes better gains", "dim")
     silent = 1 - sum(
@@ -210,13 +216,12 @@ def _show_rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence
         console.print(Padding(Text(one_line(", ".join(told), 500)), (0, 0, 0, 2), expand=False))
 
 
-def _notes(ranked: Sequence[Forecast], voter: str) -> list[str]:
-    """What a voter's votes rest on: "published for a, b"."""
+def _notes(said: Iterable[tuple[str, Forecast]]) -> list[str]:
+    """What is said of whom: "published (a, b and 3 more)"."""
     found: dict[str, list[str]] = {}
-    for each in ranked:
-        for vote in each.votes:
-            if vote.voter == voter and vote.note:
-                found.setdefault(vote.note, []).append(each.candidate)
+    for note, each in said:
+        if note:
+            found.setdefault(note, []).append(each.candidate)
     return [f"{note} ({listed(names, 2)})" for note, names in found.items()]
 
 

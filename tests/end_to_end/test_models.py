@@ -88,8 +88,8 @@ def test_after_a_handful_of_failures_the_strong_one_is_preferred_and_the_reason_
     assert route["choice"] == "openai/strong"
     assert route["reason"].startswith("best value: ")
     assert route["reason"] in shown
-    assert "solved 0 of 4" in shown
-    assert "solved 4 of 4, 4 after others failed" in shown
+    assert "solved 0 of " in shown
+    assert "solved 4 of 4, " in shown
     assert {"model", "p_success", "p_low", "p_high", "cost_usd", "votes", "score"} <= set(
         route["candidates"][0]
     )

@@ -110,6 +110,7 @@ def test_all_that_led_to_the_choice_is_told(acr: Acr, filled: Path, repository: 
     for heading in ("what is expected", "chance of success by each voter", "the tries", "not chosen"):
         assert f"\n{heading}" in text
     assert "python: " in text
+    assert "\nstart: no published figure: starts neutral (openai/" in text
     assert "solved " in text
 
 
