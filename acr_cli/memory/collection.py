@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 NAME = "outcomes"
 JOURNAL = "journal.sqlite3"
 FOLDER = "chroma"
+LOCK = "collection.lock"
 NOTES = "synced.json"  # beside Chroma's own files, so that they are lost together
 BATCH = 250
 RENEWED = 200  # rows read by each new process are few against its start
@@ -76,6 +77,22 @@ def settle_apart(folder: Path, decay: Decay) -> str:
         with suppress(OSError):
             (folder / FOLDER / NOTES).unlink(missing_ok=True)
     return f"the Chroma collection could not be built ({reason}); memory itself is unharmed"
+
+
+def discard(folder: Path) -> bool:
+    """Take the collection away, as what is in it was forgotten; False where another process holds it.
+
+    Raises: OSError."""
+    from filelock import FileLock, Timeout
+
+    if not (folder / FOLDER).exists():
+        return True
+    try:
+        with FileLock(folder / LOCK, timeout=CHILD_SECONDS, mode=FILE_MODE):
+            shutil.rmtree(folder / FOLDER)
+    except Timeout:
+        return False
+    return True
 
 
 def state(folder: Path, view: View) -> CollectionState:
@@ -147,7 +164,7 @@ def settle(folder: Path, decay: Decay = FORGETS_NOTHING, *, limit: int = LIMIT) 
     Raises: StoreError when the journal cannot be read."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / "collection.lock", timeout=0, mode=FILE_MODE)
+    lock = FileLock(folder / LOCK, timeout=0, mode=FILE_MODE)
     try:
         with lock:
             journal = Journal(folder / JOURNAL, bound=0, decay=decay)  # only read here

@@ -24,6 +24,7 @@ from acr_cli.memory.sums import Decay, Key, Sums, count
 from acr_cli.memory.view import CHECKPOINT, COLUMNS, SUMS, Selection, View, hash_of, sum_of
 
 KEYED = " AND ".join(f"{name} = ?" for name in Key._fields)
+TRIES = 3  # of emptying the log, each of which waits for readers as long as a writer would
 FOLD_AT_ONCE = 500  # rows in memory while many are evicted
 
 
@@ -169,7 +170,10 @@ class Journal:
             if live or evicted:
                 connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
         with self._lock, mapped(self.path):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            # Readers that look just now keep the log from being emptied; they are done in a moment.
+            for _ in range(TRIES):
+                if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
+                    break
         return Forgotten(outcomes=live, evicted=evicted, mixed=mixed)
 
     def close(self) -> None:

@@ -20,6 +20,8 @@ from acr_cli.records import Tally
 
 MOMENT = 60.0  # seconds: ages are taken at the last full minute, lest every look at memory discount all anew
 
+_NONE = Tally(candidate="", dimension="")  # keeps a place until its tally is made
+
 
 class Learned:
     """Whoever holds it makes its threads take turns."""
@@ -30,8 +32,8 @@ class Learned:
         self._decay = decay
         self._span = Span()
         self._sums: Sums = {}  # over live and evicted outcomes; the repository in their keys is ""
-        self._order: list[Key] = []
-        self._tallies: dict[Key, Tally] = {}  # as of a moment, but for the keys that have changed since
+        self._place: dict[Key, int] = {}  # of its tally
+        self._tallies: list[Tally] = []  # as of a moment, but for the keys that have changed since
         self._moment = -inf
         self._changed: set[Key] = set()
 
@@ -56,12 +58,15 @@ class Learned:
         changed: Iterable[Key] = self._changed
         if moment != self._moment:
             changed, self._moment = self._sums, moment
+        if len(self._place) != len(self._sums):
+            known = {key: self._tallies[place] for key, place in self._place.items()}
+            order = sorted(self._sums, key=lambda key: (*key[:4], parsed_names(key.failed_before)))
+            self._place = {key: place for place, key in enumerate(order)}
+            self._tallies = [known.get(key, _NONE) for key in order]
         for key in changed:
-            self._tallies[key] = tally(key, self._sums[key], moment, self._decay)
-        if len(self._order) != len(self._sums):
-            self._order = sorted(self._sums, key=lambda key: (*key[:4], parsed_names(key.failed_before)))
+            self._tallies[self._place[key]] = tally(key, self._sums[key], moment, self._decay)
         self._changed.clear()
-        return tuple(map(self._tallies.__getitem__, self._order))
+        return tuple(self._tallies)
 
     def distrust(self) -> None:
         """Begin anew, without the snapshot, which has shown to be damaged."""
@@ -90,7 +95,7 @@ class Learned:
 
     def _forget_all(self) -> None:
         self.vectors.clear()
-        self._sums, self._order, self._tallies = {}, [], {}
+        self._sums, self._place, self._tallies = {}, {}, []
         self._changed.clear()
         self._span = Span()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from acr_cli.errors import StoreError, UsageError
 from acr_cli.memory import snapshot
-from acr_cli.memory.collection import JOURNAL, settle_apart, state
+from acr_cli.memory.collection import JOURNAL, discard, settle_apart, state
 from acr_cli.memory.encoding import Row, decode, encode
 from acr_cli.memory.exchange import Refused, Taken
 from acr_cli.memory.journal import Forgotten, Journal
@@ -214,6 +214,8 @@ class Memory:
             waiting = self._pending.drop(selection.fits)
             if forgotten.outcomes:
                 snapshot.remove(self.folder)
+                if not discard(self.folder):
+                    self._tell("Another acr holds the Chroma collection; it forgets with the next run.")
         if forgotten.outcomes:
             self.settle()
         return replace(forgotten, outcomes=forgotten.outcomes + waiting)

@@ -74,6 +74,32 @@ int posix_fallocate(int fd, off_t offset, off_t size) {
     return REAL("posix_fallocate", int, int, off_t, off_t)(fd, offset, size);
 }
 
+/* FAULT_LOCKS=E makes every lock on such a file fail with errno E, as on a file system without locks. */
+static int locks(int command) { return command == F_SETLK || command == F_SETLKW; }
+
+int fcntl(int fd, int command, ...) {
+    va_list list;
+    va_start(list, command);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    if (locks(command) && getenv("FAULT_LOCKS") && meant(fd)) {
+        errno = atoi(getenv("FAULT_LOCKS"));
+        return -1;
+    }
+    return REAL("fcntl", int, int, int, void *)(fd, command, argument);
+}
+int fcntl64(int fd, int command, ...) {
+    va_list list;
+    va_start(list, command);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    if (locks(command) && getenv("FAULT_LOCKS") && meant(fd)) {
+        errno = atoi(getenv("FAULT_LOCKS"));
+        return -1;
+    }
+    return REAL("fcntl64", int, int, int, void *)(fd, command, argument);
+}
+
 __attribute__((destructor)) static void told(void) {
     const char *name = getenv("FAULT_COUNT");
     FILE *file = name ? fopen(name, "w") : NULL;

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_it_follows_what_is_added_evicted_and_forgotten(memory: Memory, tmp_path
     assert settle(memory.folder) == "2 outcomes in the Chroma collection"
     assert held(memory) == {"d", "e"}
     narrow.forget(ids=["d"])
-    assert narrow.settled == "1 outcomes in the Chroma collection, built anew"
+    assert narrow.settled == "1 outcomes in the Chroma collection"
     assert held(memory) == {"e"}
     assert (memory.stats().collection.state, memory.stats().collection.documents) == ("current", 1)
     narrow.close()
@@ -285,3 +286,19 @@ def test_a_folder_that_cannot_be_filled_is_told_and_harms_nothing(memory: Memory
     assert memory.settled.startswith("the Chroma collection could not be built")
     assert memory.settled.endswith("memory itself is unharmed")
     assert memory.get("a") is not None
+
+
+def test_what_is_forgotten_leaves_the_collection_even_while_it_is_filled(memory: Memory) -> None:
+    told: list[str] = []
+    memory = Memory(memory.folder.parent, tell=told.append)
+    fill(memory, "a", "b", text="the well hidden sentence")
+    memory.settle()
+    lock = FileLock(memory.folder / "collection.lock", thread_local=False)
+    lock.acquire()
+    threading.Timer(1.0, lock.release).start()
+    memory.forget(ids=["a", "b"])
+    assert told == []
+    assert not any(
+        b"hidden sentence" in path.read_bytes() for path in memory.folder.rglob("*") if path.is_file()
+    )
+    memory.close()

@@ -110,3 +110,13 @@ def test_where_no_place_takes_it_it_is_refused(tmp_path: Path, faulty: Path, err
     assert ids == []
     assert done.stderr.count("refused") == 6
     assert "The memory at" in done.stderr
+
+
+def test_a_file_system_whose_locks_fail_costs_no_outcome(tmp_path: Path, faulty: Path) -> None:
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    home = tmp_path / "home"
+    ids, done = written(home, faulty, spare, under="journal.sqlite3", locks=errno.EIO)
+    assert len(ids) == 6, done.stderr
+    assert len(list(tmp_path.rglob("*.json"))) == 6
+    assert kept(home, spare) == {"7"}
