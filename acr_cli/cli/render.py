@@ -173,7 +173,7 @@ class Screen:
             self.progress(Progress(text=f"{choice.candidate} is at work"))
         if self._verbose:
             for each in choice.forecasts:
-                votes = "  ".join(f"{v.voter} {v.value:.2f} x {v.weight:g}" for v in each.votes)
+                votes = "  ".join(f"{v.voter} {v.value:.2f} x {v.weight:.2g}" for v in each.votes)
                 self._below(f"{each.candidate}  score {each.score:.3f}  {votes}")
 
     def text(self, event: ModelText) -> None:

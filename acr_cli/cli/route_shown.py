@@ -103,11 +103,13 @@ def _show_expected(console: Console, routed: Routed) -> None:
     if usd_scores:
         say(
             console,
-            "worth: of trying it first: chance x a fix's worth, less cost and time, with all that",
+            "worth: of trying it first: chance of a right fix x its worth, less cost and time, with all",
             "dim",
         )
         say(
-            console, "may follow a failure; a candidate that is little known gets more, to learn of it", "dim"
+            console,
+            "that may follow a failure; a candidate that is little known gets more, to learn of it",
+            "dim",
         )
     if usd_scores and ranked and ranked[0].score < 0:
         say(console, "Nobody is worth the price here; the first attempt is made all the same.")

@@ -252,7 +252,9 @@ def _reason(
     why = "best value"
     if now < instead:  # by this attempt alone; what follows, time and learning decide otherwise
         cheap = (chosen.cost_usd or 0) < (rival.cost_usd or 0)
-        why = "cheap enough to go first" if cheap else "best with time and what it teaches counted in"
+        why = (
+            "cheap enough to go first" if cheap else "worth most with time, false passes and learning counted"
+        )
     return f"{prefix}{why}: {_expected(chosen)}; second best {rival.candidate}: {_expected(rival)}"
 
 
