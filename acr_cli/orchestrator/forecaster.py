@@ -120,7 +120,8 @@ class Forecaster:
         beliefs = replace(beliefs, kin=_kin(_all(names, candidates)))
         version = (self._experience.version(context.dimension), names, beliefs.mean.tobytes(), mistakes)
         shown = partial(evidence, names=names, accepts=mistakes.accepts(names), rejects=mistakes.false_reject)
-        trait = self._kept(context.dimension, version, lambda: fit(shown(patterns), beliefs))
+        cell = (context.dimension, context.language)  # prices, and beliefs with them, differ by language
+        trait = self._kept((cell, "whole"), version, lambda: fit(shown(patterns), beliefs))
         if not context.language or not here or here.tasks >= _ENOUGH * whole.tasks:
             return trait, (patterns,)
         local = here.patterns()
@@ -131,8 +132,7 @@ class Forecaster:
             among_kin=_LANGUAGE,
             doubt=trait.error,
         )
-        cell = (context.dimension, context.language)
-        trait = self._kept(cell, version, lambda: fit(shown(local), narrower, trait.spread))
+        trait = self._kept((cell, "here"), version, lambda: fit(shown(local), narrower, trait.spread))
         return trait, (patterns, local)
 
     def _kept(self, key: object, version: object, make: Callable[[], Trait]) -> Trait:
