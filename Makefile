@@ -12,10 +12,10 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 LEFT_OUT := torch llama-cpp-python llm
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench bench-repair bench-router bench-agent bench-memory lock completions clean
+.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-agent bench-memory lock completions clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
@@ -40,10 +40,13 @@ check: $(STAMP)  ## style, types, import rules
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports
 
-bench: bench-repair  ## every benchmark
+bench: bench-repair bench-decisions  ## every benchmark
 
 bench-repair: $(STAMP)  ## how many small defects builtin/repair fixes, and how fast; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.repair $(ARGS)
+
+bench-decisions: $(STAMP)  ## milliseconds of a decision with 20,000 outcomes in memory; more options in ARGS
+	$(BIN)/python -m tests.benchmarks.decisions $(ARGS)
 
 bench-agent: $(STAMP)  ## the repo map of 100,000 files: seconds, files read, memory; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.agent $(ARGS)

@@ -94,7 +94,7 @@ def test_nobody_is_tried_twice_and_nobody_beyond_the_attempts(
     drawn: tuple[list[float], list[float], list[float], int, float],
 ) -> None:
     abilities, price, _, attempts, _ = drawn
-    solution = programme(lots(of_traits(abilities), np.array(price), worth=100.0), attempts)
+    solution = programme(lots(of_traits(abilities), np.array(price), worth=1e9), attempts)
     order = followed(solution)
     assert len(set(order)) == len(order) == min(attempts, len(price))
     for failed in range(1 << len(price)):
