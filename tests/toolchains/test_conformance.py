@@ -217,3 +217,26 @@ def test_what_a_setup_has_left_may_not_be_written_and_does_no_harm(
     baseline = under_test.baseline()
     assert baseline.targets == (small.target,)
     assert isinstance(under_test.attempt(baseline, {small.source: small.right}), Passed)
+
+
+LEAVES = {
+    "node": ("return a + b", "process.exit(0)"),
+    "mocha": ("return a + b", "process.exit(0)"),
+    "jest": ("return a + b", "process.exit(0)"),
+    "go": ("package sum\n", 'package sum\n\nimport "os"\n\nfunc init() { os.Exit(0) }\n'),
+    "rust": ("a + b", "std::process::exit(a - b + 1)"),
+    "minitest": ("a + b", "exit!(0)"),
+    "rspec": ("a + b", "exit!(0)"),
+    "phpunit": ("return $a + $b", "exit(0)"),
+    "maven": ("return a + b", "System.exit(0); return 3"),
+}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_code_that_ends_the_run_early_does_not_pass(name: str, bench: Callable[..., Bench]) -> None:
+    small = next(small for small in EVERY if small.name == name)
+    under_test = bench(small)
+    baseline = under_test.baseline()
+    early = under_test.attempt(baseline, {small.source: small.right.replace(*LEAVES[name])})
+    assert isinstance(early, Failed), early
+    assert small.target in early.evidence.unfixed
