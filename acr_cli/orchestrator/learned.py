@@ -193,6 +193,7 @@ def _drawn(chances: Numbers, rng: Random) -> int:
 def _forecasts(context: Context, outlook: Outlook, gains: Numbers) -> tuple[Forecast, ...]:
     """All candidates, best first; those that failed or broke come last."""
     gone = {*context.failed, *context.unavailable}
+    least = float(gains.min(initial=0.0, where=np.isfinite(gains)))  # of whom the rule was not run on
     found = [
         Forecast(
             candidate=name,
@@ -200,7 +201,7 @@ def _forecasts(context: Context, outlook: Outlook, gains: Numbers) -> tuple[Fore
             p_low=0.0 if name in context.failed else float(outlook.low[place]),
             p_high=0.0 if name in context.failed else float(outlook.high[place]),
             cost_usd=outlook.cost[place],
-            score=float(gains[place]) if np.isfinite(gains[place]) else 0.0,
+            score=float(gains[place]) if np.isfinite(gains[place]) else least,
             votes=tuple(outlook.votes[name].values()),
             note=outlook.notes[place],
         )

@@ -288,6 +288,13 @@ def test_many_candidates_and_many_failures_are_no_burden() -> None:
     assert len(choice.forecasts) == 40
 
 
+def test_of_many_candidates_none_that_was_left_out_looks_better_than_the_chosen_one() -> None:
+    pool = tuple(candidate(f"m{n:02}", 5.0 + n) for n in range(20))  # nobody is worth it
+    choice = chosen(learned(), context(), pool)
+    assert choice.forecasts[0].candidate == choice.candidate
+    assert choice.forecasts[0].score < 0
+
+
 def test_a_candidate_that_is_gone_from_the_pool_has_failed_all_the_same() -> None:
     known = context((tally("gone", 90, 10), tally("strong", 50, 50)))
     before, after = (
