@@ -50,8 +50,12 @@ def attempts_here(context: Context, candidate: str | None = None) -> int:
 
 def compared(routed: Routed, each: Forecast) -> bool:
     """Whether a candidate's score was worked out: where there are many, only the best for their price are
-    looked at in every order."""
-    return routed.choice.policy != WORTH or each.score != 0.0
+    looked at in every order. The others have the least score that there is, or 0 where that is more."""
+    known = {routed.choice.candidate, *(rung.candidate for rung in routed.choice.ladder)}
+    if routed.choice.policy != WORTH or each.candidate in known:
+        return True
+    scores = [forecast.score for forecast in routed.choice.forecasts]
+    return each.score != 0.0 and not (each.score == min(scores) < 0 and scores.count(each.score) > 1)
 
 
 def record(context: Context, candidate: str) -> str:
@@ -76,7 +80,7 @@ def _reason(routed: Routed, each: Forecast) -> str:
         before = ladder[ladder.index(each.candidate) - 1]
         return f"{_behind(routed, each)}next if {before} fails"
     if not compared(routed, each):
-        return "not among the best for their price, who alone are compared in full"
+        return "not among the best for their price"
     if len(ladder) >= routed.context.attempts:
         return f"{_behind(routed, each)}others take the attempts that there are"
     return f"{_behind(routed, each)}not worth its price once the others have failed"

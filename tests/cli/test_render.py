@@ -294,10 +294,23 @@ def test_who_is_not_chosen_has_a_reason(changes: dict[str, Any], said: str) -> N
     assert said in routed(choice=choice, context=replace(ROUTED.context, **changes)).splitlines()
 
 
-def test_who_was_not_compared_in_full_is_said() -> None:
+@pytest.mark.parametrize("least", [0.0, -0.3])
+def test_who_was_not_compared_in_full_is_said(least: float) -> None:
     weak, strong = ROUTED.choice.forecasts
-    choice = replace(ROUTED.choice, policy="learned", forecasts=(weak, replace(strong, score=0.0)), ladder=())
-    assert "not among the best for their price" in routed(choice=choice)
+    others = tuple(replace(strong, candidate=f"openai/{name}", score=least) for name in "ab")
+    choice = replace(ROUTED.choice, policy="learned", forecasts=(weak, *others), ladder=())
+    assert routed(choice=choice).count("not among the best for their price") == 2
+
+
+def test_who_is_worth_less_than_nothing_was_compared_all_the_same() -> None:
+    weak, strong = ROUTED.choice.forecasts
+    choice = replace(
+        ROUTED.choice,
+        policy="learned",
+        forecasts=(weak, replace(strong, score=-0.29)),
+        ladder=ROUTED.choice.ladder[:1],
+    )
+    assert "openai/strong: worth $1.00 less; not worth its price" in routed(choice=choice)
 
 
 def test_the_weights_of_silent_voters_are_said() -> None:
