@@ -21,7 +21,7 @@ from acr_cli.orchestrator.experience import seen
 from acr_cli.orchestrator.forecaster import STRENGTH, Z90, Forecaster, Outlook
 from acr_cli.orchestrator.mistakes import Mistakes, usual
 from acr_cli.orchestrator.prior import Rates, published_rate
-from acr_cli.orchestrator.sequence import Lots, Programme, moved, programme, promising
+from acr_cli.orchestrator.sequence import DIGITS, Lots, Programme, moved, programme, promising
 from acr_cli.orchestrator.trait import Indexes, Numbers, difficulty, scale
 from acr_cli.protocols import Voter
 from acr_cli.records import Candidate, Choice, Context, Forecast, Rung
@@ -30,7 +30,6 @@ VALUE_OF_SUCCESS = 1.0
 """USD: what a verified fix is worth."""
 
 _HORIZON = 300.0  # tasks that are expected to come, at least; else as many as have been
-_DIGITS = 9  # of gains, lest the last bit, which differs by machine, decides between equals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,7 +42,7 @@ class _Way:
     def gains(self, count: int) -> Numbers:
         """C, USD: of trying each next; -inf for who cannot be."""
         gains = np.full(count, -np.inf)
-        gains[self.places] = self.solution.gain[0].round(_DIGITS)
+        gains[self.places] = self.solution.gain[0].round(DIGITS)
         return gains
 
 
@@ -77,7 +76,7 @@ class Learned:
         way = self._way(context, outlook, _bonus(outlook))
         gains = way.gains(len(candidates))
         best = int(gains.argmax())
-        stops = way.solution.value[0] > gains[best] + 10**-_DIGITS
+        stops = way.solution.value[0] > gains[best] + 10**-DIGITS
         if gains[best] == -np.inf or (stops and context.failed):
             return None
         chances = self._propensities(outlook, gains, best)

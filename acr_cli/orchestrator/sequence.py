@@ -18,6 +18,9 @@ from acr_cli.orchestrator.trait import WEIGHTS, Indexes, Numbers, difficulty
 MOST = 9
 """Candidates in one programme: 2^9 sets."""
 
+DIGITS = 9
+"""Of gains that are compared, lest the last bit, which differs by machine, decides between equals."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lots:
@@ -57,8 +60,8 @@ class Programme:
     def best(self, failed: int) -> int | None:
         """The candidate to try after these failures, or None when stopping is worth as much."""
         gains = self.gain[failed]
-        best = int(gains.argmax())
-        return best if gains[best] > -np.inf and gains[best] >= self.value[failed] - 1e-12 else None
+        best = int(gains.round(DIGITS).argmax())
+        return best if gains[best] > -np.inf and gains[best] >= self.value[failed] - 10**-DIGITS else None
 
 
 def programme(lots: Lots, attempts: int, seen: tuple[Seen, ...] = ()) -> Programme:
@@ -95,8 +98,8 @@ def promising(chance: Numbers, price: Numbers, worth: Numbers) -> Indexes:
     likeliest. Pure."""
     if len(chance) <= MOST:
         return np.arange(len(chance))
-    index = worth - price / np.maximum(chance, 1e-9)
-    likeliest = np.argsort(-chance, kind="stable")[:2]
+    index = (worth - price / np.maximum(chance, 1e-9)).round(DIGITS)
+    likeliest = np.argsort(-chance.round(DIGITS), kind="stable")[:2]
     order = np.argsort(-index, kind="stable")
     chosen = list(dict.fromkeys([*likeliest, *order]))[:MOST]
     return np.sort(np.array(chosen, dtype=np.int64))

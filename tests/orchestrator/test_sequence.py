@@ -173,3 +173,10 @@ def test_of_many_the_best_by_index_and_the_likeliest_are() -> None:
     assert chosen == sorted(chosen)
     assert {count - 1, count - 2} <= set(chosen)  # the likeliest
     assert set(chosen) - {count - 1, count - 2} <= set(range(MOST))
+
+
+def test_of_equals_the_first_is_taken_whatever_the_last_bit_says() -> None:
+    chance = [0.5, 0.5 + 1e-15, 0.5 - 1e-15]
+    assert programme(lots(level(chance), np.full(3, 0.1)), 3).best(0) == 0
+    many = np.full(3 * MOST, 0.5) + np.linspace(0, 1e-14, 3 * MOST)
+    assert promising(many, np.full_like(many, 0.1), np.ones_like(many)).tolist() == list(range(MOST))
