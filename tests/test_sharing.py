@@ -100,3 +100,14 @@ def test_a_damaged_collection_is_built_anew_in_one_line(settings: Settings) -> N
     memory.remember(make_outcome("b"))
     memory.close()
     assert build.settle(settings) == "2 outcomes in the Chroma collection, built anew"
+
+
+def test_a_team_that_was_not_reached_is_told_after_the_next_run(settings: Settings) -> None:
+    memory = build.memory(settings)
+    memory.remember(make_outcome("a"))
+    memory.close()
+    alone = replace(settings, memory_url="http://127.0.0.1:9")
+    assert build.synchronise(alone).waiting == 1
+    told = build.settle(alone)
+    assert told.startswith("The team memory at 127.0.0.1 did not take part")
+    assert told.endswith("1 of yours wait.")

@@ -137,5 +137,8 @@ def settle(settings: Settings) -> str:
             store.synchronise_apart(server)
     except ConfigurationError as error:
         return error.message
+    last = store.last_synchronised() if server is not None else None
+    if last is not None and last.problem:
+        return last.line()
     told = store.settled
     return told if "built anew" in told or "could not be built" in told else ""

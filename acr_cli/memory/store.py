@@ -27,7 +27,7 @@ from acr_cli.memory.search import alike
 from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
 from acr_cli.memory.steps import learning_curve, routed
 from acr_cli.memory.sums import Decay, count, joined
-from acr_cli.memory.team import Server, Synchronised, begin_apart, synchronise
+from acr_cli.memory.team import Server, Synchronised, begin_apart, read_notes, synchronise
 from acr_cli.memory.view import Selection
 from acr_cli.protocols import Embedder
 from acr_cli.records import Neighbour, Outcome, Tally
@@ -162,6 +162,10 @@ class Memory:
             "store_text": self._store_text,
         }
         begin_apart(self.folder, json.dumps(told))
+
+    def last_synchronised(self) -> Synchronised | None:
+        """What the last synchronisation that has ended did, wherever it ran; None where there was none."""
+        return read_notes(self.folder)
 
     def follows(self) -> str:
         """The setting that the vectors follow, "" where none is known. Raises: StoreError."""
