@@ -43,6 +43,7 @@ class _Table:
     families: dict[str, str]
 
 
+@lru_cache(maxsize=1024)
 def plain_name(model: str) -> str:
     """A model's name without provider, date and tag, in lower case. Pure."""
     return _VERSION.sub("", _VENDOR.sub("", model.lower().rsplit("/", 1)[-1]))
@@ -53,6 +54,7 @@ def published_rate(candidate: Candidate, dimension: str) -> Prior:
     return published(candidate.model or candidate.id, candidate.family, dimension)
 
 
+@lru_cache(maxsize=4096)
 def published(model: str, family: str, dimension: str) -> Prior:
     """The prior of a model (litellm's name, or the id of a backend without one) in a dimension, or over all
     where the dimension is none of ours. Pure."""
