@@ -251,7 +251,7 @@ class Memory:
                 if all(alike(row.vector, vector, hit.similarity) for hit, row in rows):
                     break
                 self._learned.distrust()
-            return tuple(_neighbour(decode(row), hit.similarity) for hit, row in rows)
+            return tuple(_neighbour(decode(row._replace(vector=b"")), hit.similarity) for hit, row in rows)
 
     def tallies(self) -> tuple[Tally, ...]:
         """As `Store.tallies`. Raises: StoreError."""
