@@ -321,8 +321,6 @@ def faults(_folder: Path, _scale: float, _seed: int) -> None:
 
 
 def query(folder: Path, scale: float, seed: int) -> None:
-    reference = _process([sys.executable, "-c", "import chromadb"])
-    print(f"query   python -c 'import chromadb': {reference:.2f} s, which the ratios are of")
     for number in (20_000, 200_000):
         size = max(100, round(number * scale))
         home = folder / f"query{number}"
@@ -339,9 +337,10 @@ def query(folder: Path, scale: float, seed: int) -> None:
             took.append(time.perf_counter() - began)
         memory.close()
         median, p99 = statistics.median(took), sorted(took)[int(0.99 * len(took))]
+        reference = _process([sys.executable, "-c", "import chromadb"])
         cold = _route(home, size)
         told = f"warm {1e3 * median:.1f} ms (p99 {1e3 * p99:.1f}), first {first:.2f} s"
-        whole = f"cold acr route --explain {cold:.2f} s = {cold / reference:.2f} x"
+        whole = f"cold acr route --explain {cold:.2f} s = {cold / reference:.2f} x `import chromadb`"
         print(f"query   {size:,} outcomes: {told}; {whole}")
         if number == 20_000:
             _chroma(folder / "chroma", size, seed)
