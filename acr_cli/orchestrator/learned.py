@@ -111,7 +111,7 @@ class Learned:
         worth = self._value * passed
         open_ = np.flatnonzero(there & ~failed)
         kept = open_[promising(outlook.chance[open_], outlook.price[open_], worth[open_])]
-        trait = outlook.trait.of(np.arange(len(failed)), np.where(failed, 0.0, bonus))
+        trait = outlook.trait.of(np.arange(len(failed)), bonus)
         solves = trait.solves()
         passes = trait.passes(solves)
         consolation = self._consolation(outlook)
