@@ -151,7 +151,7 @@ def _read(path: Path) -> pl.DataFrame:
     import polars as pl
 
     if not path.is_file():
-        raise UsageError(f"There is no file {path}.")
+        raise UsageError(f"{path} is a folder." if path.is_dir() else f"There is no file {path}.")
     try:
         if path.name.endswith(".parquet"):
             return pl.read_parquet(path)
@@ -204,6 +204,14 @@ def _check(path: Path, frame: pl.DataFrame) -> None:
         raise UsageError(
             f"The matrix {path} holds {twice} rows for a pair of task and model that has others."
         )
+    for name in _KNOWN:
+        said = frame.filter(pl.col(name) != "").group_by("task_id").agg(pl.col(name).unique().sort())
+        torn = said.filter(pl.col(name).list.len() > 1).sort("task_id")
+        if not torn.is_empty():
+            task, values = torn.row(0)
+            raise UsageError(
+                f"The matrix {path} gives the task {task} more than one {name}: {', '.join(values)}."
+            )
     for name, limit in (("score", 1.0), ("cost_usd", float("inf")), ("total_tokens", float("inf"))):
         if name in frame.columns:
             bad = frame.filter(

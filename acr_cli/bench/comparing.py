@@ -11,6 +11,7 @@ import numpy as np
 from acr_cli.bench.equal_cost import interval, resampled, word
 from acr_cli.bench.metrics import TIMED
 from acr_cli.bench.results import read, read_rows
+from acr_cli.errors import UsageError
 from acr_cli.records import SCHEMA
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def compared(paths: Sequence[Path]) -> dict[str, Any]:
     after, their difference, and for avg_perf and total_usd the central 95 % of a paired bootstrap over tasks.
 
     Raises: UsageError."""
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise UsageError(f"{twice} is named twice: a result does not differ from itself.")
     results = {str(path): read(path) for path in paths}
     rows = {str(path): read_rows(path) for path in paths}
     first, *others = results

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from acr_cli.errors import UsageError
 from acr_cli.settings.keys import either
 
 if TYPE_CHECKING:
-    from acr_cli.build.benching import Tick
+    from acr_cli.build.benching import Plan, Tick
 
 app = group("Replay policies on recorded outcomes; compare and draw the results.")
 
@@ -106,7 +107,7 @@ def replay(
     )
     invocation: Invocation = ctx.obj
     cache = invocation.settings().home / "cache"
-    kept = _writable(output, "-o")
+    kept = _keeping(output, trace, plan)
     with _opened(trace) as file, _progress(invocation) as tick:
         done = play(plan, cache, trace=file, tick=tick)
     if kept is not None:
@@ -190,11 +191,32 @@ def _opened(path: str | None) -> Iterator[IO[str] | None]:
         yield None
         return
     try:
-        file = Path(path).expanduser().open("w", encoding="utf-8")
+        with Path(path).expanduser().open("w", encoding="utf-8") as file:
+            yield file
     except OSError as error:
-        raise UsageError(f"--trace {path}: {error.strerror}.") from error
-    with file:
-        yield file
+        raise UsageError(f"--trace {path}: {error.strerror or error}.") from error
+
+
+def _keeping(output: str | None, trace: str | None, plan: Plan) -> Path | None:
+    """Where a result is kept; neither it, nor its tasks, nor the trace lies on what is read or on each other.
+
+    Raises: UsageError."""
+    from acr_cli.bench.results import beside
+
+    kept = _writable(output, "-o")
+    if kept is not None and beside(kept) == kept:
+        raise UsageError(f"-o {output}: that name is for the tasks.", hint="Name the result, as test.json.")
+    taken = {one.resolve() for one in (plan.matrix, plan.tasks, plan.prices) if one is not None}
+    written = [] if trace is None else [("--trace", Path(trace).expanduser())]
+    written += [] if kept is None else [("-o", kept), ("-o", beside(kept))]
+    for flag, path in written:
+        if path.resolve() in taken:
+            raise UsageError(
+                f"{flag} would overwrite {path}, which this replay reads or writes too.",
+                hint="Take another name.",
+            )
+        taken.add(path.resolve())
+    return kept
 
 
 def _writable(path: str | None, flag: str) -> Path | None:
@@ -206,6 +228,8 @@ def _writable(path: str | None, flag: str) -> Path | None:
         raise UsageError(f"{flag} {path} is a folder.")
     if not place.parent.is_dir():
         raise UsageError(f"{flag} {path}: there is no folder {place.parent}.")
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise UsageError(f"{flag} {path}: you may not write there.")
     return place
 
 

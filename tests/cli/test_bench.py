@@ -76,6 +76,8 @@ def test_results_are_compared_and_drawn(acr, matrix: Path, tmp_path: Path) -> No
         (["--policy", "nobody"], "No policy is named 'nobody'"),
         (["-o", "no/such/folder/a.json"], "there is no folder"),
         (["--trace", "no/such/folder/a.jsonl"], "--trace"),
+        (["-o", "a.parquet"], "that name is for the tasks"),
+        (["-o", "a.json", "--trace", "a.json"], "would overwrite"),
         (["--tasks", "none.jsonl"], "There is no file none.jsonl"),
         (["--prices", "none.csv"], "There is no file none.csv"),
     ],
@@ -97,6 +99,7 @@ def test_a_mistake_is_one_sentence(acr, matrix: Path, flags: list[str], said: st
         ("task_id,model,score\na,b,x\n", "no number"),
         ("task_id,model,score\na,b,1\na,b,0\n", "rows for a pair"),
         ("task_id,model,score,cost_usd\na,b,1,-1\n", "cost_usd of b on a is -1"),
+        ("task_id,model,score,split\na,b,1,train\na,c,1,test\n", "more than one split: test, train"),
     ],
 )
 def test_a_bad_matrix_is_said_in_one_sentence(acr, tmp_path: Path, content: str, said: str) -> None:
@@ -106,6 +109,46 @@ def test_a_bad_matrix_is_said_in_one_sentence(acr, tmp_path: Path, content: str,
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("made.csv", ["-o", "made.csv"]),
+        ("made.csv", ["--trace", "made.csv"]),
+        ("made.parquet", ["-o", "made.json"]),  # whose tasks would be made.parquet
+        ("made.csv", ["--prices", "paid.csv", "-o", "paid.csv"]),
+    ],
+)
+def test_what_is_read_is_never_overwritten(acr, matrix: Path, name: str, flags: list[str]) -> None:
+    folder = matrix.parent
+    outcomes = (
+        matrix if name == "made.csv" else synthetic.write(synthetic.outcomes(1, tasks=9), folder / name)
+    )
+    (folder / "paid.csv").write_text("model,input,output\n")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    flags = [str(folder / one) if "." in one else one for one in flags]
+
+    done = acr("bench", "replay", "--matrix", outcomes, "--policy", "cascade", "--seeds", "1", *flags)
+
+    assert done.returncode == 2
+    assert "would overwrite" in done.stderr
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("flag", ["--trace", "-o"])
+def test_a_full_disk_is_said_in_one_sentence(acr, matrix: Path, flag: str) -> None:
+    done = acr("bench", "replay", "--matrix", matrix, "--policy", "cascade", flag, "/dev/full")
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_result_is_not_compared_with_itself(acr) -> None:
+    done = acr("bench", "compare", "one.json", "one.json")
+    assert done.returncode == 2
+    assert "named twice" in done.stderr
 
 
 def test_a_matrix_without_costs_is_free(acr, tmp_path: Path) -> None:
