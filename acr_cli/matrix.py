@@ -132,12 +132,14 @@ def read_prices(path: Path) -> dict[str, Price]:
     frame = _read(path)
     if "model" not in frame.columns:
         raise UsageError(f"The price list {path} has no column model.", hint="It needs model, input, output.")
-    prices = {}
+    prices: dict[str, Price] = {}
     for row in frame.iter_rows(named=True):
         numbers = {name: row.get(name) for name in ("input", "output", "usd_per_task")}
         for name, number in numbers.items():
             if number is not None and not (isinstance(number, int | float) and 0 <= number < float("inf")):
                 raise UsageError(f"{path}: {name} of {row['model']} is {number!r}, which is no price.")
+        if row["model"] is None or str(row["model"]) in prices:
+            raise UsageError(f"{path}: each row needs a model of its own, not {row['model']!r}.")
         prices[str(row["model"])] = Price(
             input=numbers["input"],
             output=numbers["output"],
@@ -271,6 +273,10 @@ def _texts(path: Path, ids: pl.Series) -> pl.Series:
         raise UsageError(f"{path} cannot be read as JSON Lines of tasks: {reason}.") from error
     known = lines.unique("task_id", keep="first")
     joined = ids.to_frame().join(known, on="task_id", how="left", maintain_order="left")
+    if joined["prompt"].null_count() == len(ids):
+        raise UsageError(
+            f"{path} has no text of any task of the matrix.", hint="It needs task_id and prompt."
+        )
     return joined["prompt"].fill_null("").alias("text")
 
 

@@ -130,7 +130,21 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is no result of `acr bench replay`: {error}.") from error
     if not isinstance(result, dict) or result.get("type") != "bench" or result.get("schema") != SCHEMA:
         raise UsageError(f"{path} is no result of `acr bench replay`.")
+    if not _complete(result.get("policies")):
+        raise UsageError(f"{path} is a damaged result of `acr bench replay`: its policies are incomplete.")
     return result
+
+
+def _complete(policies: object) -> bool:
+    """Whether each policy has its name, its metrics and their spread. Pure."""
+    needed = {"policy", "spread", "avg_perf", "avg_perf_low", "avg_perf_high", "cum_reg", "total_usd"}
+    return isinstance(policies, list) and all(
+        isinstance(one, dict)
+        and needed <= one.keys()
+        and isinstance(one["spread"], dict)
+        and one["spread"].keys() <= one.keys()
+        for one in policies
+    )
 
 
 def read_rows(path: Path) -> pl.DataFrame | None:

@@ -84,6 +84,8 @@ def set_up(plan: Plan, cache: Path) -> Stage:
     _check(plan)
     prices: Mapping[str, Price] = read_prices(plan.prices) if plan.prices else {}
     whole = read_matrix(plan.matrix, tasks=plan.tasks, floor=plan.floor, prices=prices)
+    if prices and not prices.keys() & set(whole.models):
+        raise UsageError(f"The price list {plan.prices} names no model of {plan.matrix}.")
     warm = whole.of_splits(plan.warm) if plan.warm else None
     matrix = _stream(plan, whole)
     if plan.drop_twins and warm is not None:

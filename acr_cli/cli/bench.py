@@ -26,6 +26,7 @@ app = group("Replay policies on recorded outcomes; compare and draw the results.
 DIMENSIONS = ("given", "inferred", "none")
 COSTS = ("reported", "floor")
 MOST_JOBS = 64
+MOST_SEEDS = 1000
 
 
 @app.command(cls=Leaf)
@@ -98,7 +99,7 @@ def replay(
         prices=_path(prices),
         prices_hidden=hide_prices,
         drop_twins=drop_twins,
-        seeds=whole(seeds, "--seeds"),
+        seeds=whole(seeds, "--seeds", most=MOST_SEEDS),
         budget=_optional(budget, "--budget") or float("inf"),
         all_attempts=all_attempts,
         embed=embed,

@@ -153,10 +153,12 @@ def day(moment: float) -> str:
         return "-"
 
 
-def whole(text: str, name: str) -> int:
+def whole(text: str, name: str, *, most: int = 1_000_000_000) -> int:
     """A count given as a flag. Raises: UsageError."""
     from acr_cli.errors import UsageError
 
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    if not text.isascii() or not text.isdigit() or not text.strip("0"):
         raise UsageError(f"{name} must be a whole number of at least 1, not {text!r}.")
+    if len(text) > len(str(most)) or int(text) > most:
+        raise UsageError(f"{name} must be at most {most}.")
     return int(text)

@@ -227,6 +227,14 @@ def test_what_is_no_result_is_said(tmp_path: Path, content: str) -> None:
         results.read(path)
 
 
+@pytest.mark.parametrize("policies", ["", ', "policies": 1', ', "policies": [{"policy": "random"}]'])
+def test_an_incomplete_result_is_said(tmp_path: Path, policies: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(f'{{"type": "bench", "schema": 1{policies}}}')
+    with pytest.raises(UsageError, match="damaged result"):
+        results.read(path)
+
+
 def test_damaged_rows_are_said(kept: tuple[Path, Path]) -> None:
     results.beside(kept[0]).write_bytes(b"odd")
     with pytest.raises(UsageError, match="cannot be read"):

@@ -76,6 +76,11 @@ def test_results_are_compared_and_drawn(acr, matrix: Path, tmp_path: Path) -> No
         (["--policy", "nobody"], "No policy is named 'nobody'"),
         (["-o", "no/such/folder/a.json"], "there is no folder"),
         (["--trace", "no/such/folder/a.jsonl"], "--trace"),
+        (["--seeds", "1001"], "--seeds must be at most 1000"),
+        (["--attempts", "9" * 5000], "--attempts must be at most"),
+        (["--prices", "other.csv"], "names no model of"),
+        (["--prices", "twice.csv"], "a model of its own"),
+        (["--tasks", "other.jsonl"], "no text of any task"),
         (["-o", "a.parquet"], "that name is for the tasks"),
         (["-o", "a.json", "--trace", "a.json"], "would overwrite"),
         (["--tasks", "none.jsonl"], "There is no file none.jsonl"),
@@ -83,6 +88,11 @@ def test_results_are_compared_and_drawn(acr, matrix: Path, tmp_path: Path) -> No
     ],
 )
 def test_a_mistake_is_one_sentence(acr, matrix: Path, flags: list[str], said: str) -> None:
+    folder = matrix.parent
+    (folder / "other.csv").write_text("model,input,output\nnobody,1,2\n")
+    (folder / "twice.csv").write_text("model,input,output\nx,1,2\nx,2,3\n")
+    (folder / "other.jsonl").write_text('{"task_id": "nothing", "prompt": "a text"}\n')
+    flags = [str(folder / one) if one.startswith(("other.", "twice.")) else one for one in flags]
     done = acr("bench", "replay", "--matrix", matrix, "--policy", "cascade", *flags)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("acr: ")
