@@ -122,7 +122,7 @@ def ladders(
     width = len(matrix.models)
     longest = min(attempts, width)
     exhaustive = sum(math.perm(width, length) for length in range(1, longest + 1)) <= EXHAUSTIVE
-    allowed = np.full(matrix.tasks, longest) if limits is None else limits
+    allowed = np.full(matrix.tasks, longest) if limits is None else np.minimum(limits, longest)
     level = _Level.start(_alike(matrix, passed, allowed))
     orders: list[Order] = []
     scores, costs = [], []

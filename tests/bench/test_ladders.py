@@ -149,3 +149,11 @@ def test_a_ladder_is_no_longer_than_there_are_models() -> None:
     matrix = drawn(2, width=2)
 
     assert max(map(len, ladders(matrix, matrix.score >= 0.5, 5).orders)) == 2
+
+
+@pytest.mark.parametrize("attempts", [2, 40_000, 1_000_000_000])
+def test_more_attempts_than_models_are_as_many_as_there_are_models(attempts: int) -> None:
+    score = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    matrix = made(score, np.zeros((3, 2)), ["algorithm"] * 3)
+    found = ladders(matrix, score >= 0.5, attempts, limits=attempts_allowed(matrix, attempts))
+    assert found.score.max() == 2
