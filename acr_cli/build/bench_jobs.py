@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from acr_cli.build import benching
 from acr_cli.errors import ConfigurationError, UsageError
+
+PATIENCE = 0.2  # seconds
 
 
 class _Worker:
@@ -34,6 +36,9 @@ def in_processes(
         try:
             waiting = [(name, pool.submit(_play, name)) for name in names]
             for name, future in waiting:
+                # A wait without an end may sleep through a Ctrl-C that another thread was given.
+                while not wait([future], timeout=PATIENCE).done:
+                    pass
                 yield name, future.result()
                 tick(name, share, share * len(names))
         except BrokenProcessPool as error:
