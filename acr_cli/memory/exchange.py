@@ -15,6 +15,7 @@ import json
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
@@ -27,6 +28,11 @@ from acr_cli.memory.schema import FILE_MODE
 from acr_cli.records import SCHEMA, Outcome, Price, Signal, Usage
 
 PAGE = 500  # rows of a Parquet file in memory at once
+LONGEST = 32 * 2**20  # bytes of a line; what is longer is no outcome
+LONGEST_ID = 1_000  # characters
+VERDICTS = ("passed", "failed", "unverified")
+RANGES = {"u": 1.0, "time": 253_402_300_799.0, "cost_usd": 1e9, "seconds": 1e10}  # from 0; in time to 9999
+ROUNDING = 1e-6  # by which a number may leave its range
 NESTED = ("price", "available", "failed_before", "signals", "usage", "votes")
 FORMATS = "a name that ends in .jsonl, .jsonl.gz or .parquet"
 IDENTITY = (
@@ -85,9 +91,26 @@ def from_json(record: object) -> Outcome:
     """The inverse; fields that this version does not know are left out. Raises: ValueError, saying why."""
     if not isinstance(record, Mapping) or record.get("type") != "outcome":
         raise ValueError("it is no outcome")
-    if not isinstance(record.get("schema"), int) or record["schema"] > SCHEMA:
+    schema = record.get("schema")
+    if isinstance(schema, bool) or not isinstance(schema, int):
+        raise ValueError("it names no schema")
+    if schema > SCHEMA:
         raise ValueError("a newer acr wrote it")
     return cast("Outcome", _built(Outcome, record))
+
+
+def checked(outcome: Outcome) -> Outcome:
+    """Itself, if its values are such that it may count among one's own. Raises: ValueError, saying why."""
+    if not 0 < len(outcome.id) <= LONGEST_ID:
+        raise ValueError(f"its id must have 1 to {LONGEST_ID} characters")
+    if outcome.verdict not in VERDICTS:
+        raise ValueError(f"its verdict is none of {', '.join(VERDICTS)}")
+    for name, most in RANGES.items():
+        if not -ROUNDING <= getattr(outcome, name) <= most + ROUNDING:
+            raise ValueError(f"its {name} is not within 0 and {most:g}")
+    if any(number < 0 for number in (outcome.attempt, *asdict(outcome.usage).values())):
+        raise ValueError("it counts less than nothing")
+    return outcome
 
 
 def _built(kind: type[Any], record: object) -> Any:
@@ -122,6 +145,8 @@ def _number(value: object) -> float:
 def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("no whole number")
+    if value.bit_length() > 63:
+        raise OverflowError("too large a number")
     return value
 
 
@@ -173,7 +198,7 @@ def write(name: str, outcomes: Iterable[Outcome]) -> int:
 
     Raises: UsageError for a name of no known format, or where it cannot be written."""
     if name == "-":
-        return _write_lines(sys.stdout, outcomes)
+        return _write_out(outcomes)
     path = Path(name).expanduser()
     kind = _format(path)
     try:
@@ -207,7 +232,7 @@ def read(name: str) -> Iterator[Outcome | Refused]:
             return
         with gzip.open(path, "rb") if kind == "gz" else path.open("rb") as file:
             yield from _read_lines(cast("IO[bytes]", file))
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"{name} cannot be read: {reason}.") from error
 
@@ -237,6 +262,17 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def _write_out(outcomes: Iterable[Outcome]) -> int:
+    try:
+        count = _write_lines(sys.stdout, outcomes)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has enough: cli.main ends without a word
+        raise
+    except OSError as error:
+        raise UsageError(f"Standard output cannot be written: {error.strerror or error}.") from error
+    return count
+
+
 def _write_lines(file: IO[str], outcomes: Iterable[Outcome]) -> int:
     count = 0
     for outcome in outcomes:
@@ -246,14 +282,25 @@ def _write_lines(file: IO[str], outcomes: Iterable[Outcome]) -> int:
 
 
 def _read_lines(file: IO[bytes]) -> Iterator[Outcome | Refused]:
-    for place, line in enumerate(file, start=1):
+    for place, line in enumerate(_lines(file), start=1):
         if not line.strip():
             continue
+        if len(line) > LONGEST:
+            yield Refused(place=place, reason=f"it is longer than {LONGEST // 2**20} MiB")
+            continue
         try:
-            yield from_json(json.loads(line))
+            yield checked(from_json(json.loads(line)))
         except (ValueError, RecursionError) as error:
             reason = "it is no JSON" if isinstance(error, json.JSONDecodeError) else str(error)
             yield Refused(place=place, reason=reason)
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines; of one that is too long only the beginning, one byte longer than what is allowed."""
+    while line := file.readline(LONGEST + 1):
+        yield line
+        while len(line) > LONGEST and not line.endswith(b"\n"):
+            line = file.readline(LONGEST + 1)
 
 
 def _write_parquet(file: IO[bytes], folder: Path, outcomes: Iterable[Outcome]) -> int:
@@ -300,7 +347,7 @@ def _read_parquet(path: Path) -> Iterator[Outcome | Refused]:
 
     start = 0
     try:
-        frame = pl.scan_parquet(path)
+        frame = pl.scan_parquet(path, glob=False)  # the name is a name, and no pattern
         known = set(frame.collect_schema())
         wanted = [name for name in _columns() if name in known]
         while True:
@@ -320,6 +367,6 @@ def _from_row(place: int, row: dict[str, Any]) -> Outcome | Refused:
         nested = {name: json.loads(row[name]) for name in NESTED if row.get(name) is not None}
         vector = row.get("vector") or b""
         text = base64.b64encode(vector).decode() if isinstance(vector, bytes) else vector
-        return from_json({"type": "outcome", **row, **nested, "vector": text})
+        return checked(from_json({"type": "outcome", **row, **nested, "vector": text}))
     except (TypeError, ValueError, RecursionError) as error:
         return Refused(place=place, reason=str(error))

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from acr_cli.errors import ConfigurationError, StoreError
 from acr_cli.memory import chroma
 from acr_cli.memory.encoding import Row, decode, encode
-from acr_cli.memory.exchange import from_json, to_json
+from acr_cli.memory.exchange import checked, from_json, to_json
 from acr_cli.memory.journal import Journal
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
 from acr_cli.memory.view import Selection
@@ -292,7 +292,7 @@ class _Exchange:
             outcome = replace(outcome, vector=(), embedder="")
         member = id_.partition(":")[0]
         origin = "" if member == self._member else member
-        return encode(outcome, store_text=self._store_text, now=self._now, origin=origin)
+        return encode(checked(outcome), store_text=self._store_text, now=self._now, origin=origin)
 
     # --- where it stands --------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -68,6 +69,17 @@ def test_lines_go_through_a_pipe_and_can_be_narrowed(acr, filled: Memory, tmp_pa
     assert done.stderr == ""
     done = acr("memory", "import", "-", input=done.stdout, env={"ACR_HOME": str(tmp_path / "there")})
     assert done.stdout == f"Took in {len(lines)} outcomes; 0 were known.\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_a_full_standard_output_is_said_in_a_sentence(filled: Memory, tmp_path: Path) -> None:
+    command = [Path(sys.executable).parent / "acr", "memory", "export", "-"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "acr: Standard output cannot be written: No space left on device.\n"
 
 
 def test_lines_that_are_no_outcomes_are_told(acr, tmp_path: Path) -> None:

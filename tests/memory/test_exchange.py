@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from acr_cli.errors import UsageError
-from acr_cli.memory.exchange import Refused, content_of, from_json, read, to_json, write
+from acr_cli.memory.exchange import LONGEST, Refused, content_of, from_json, read, to_json, write
 from acr_cli.memory.store import Memory
 from acr_cli.records import Outcome
 from tests.memory.outcomes import make_outcome
@@ -152,9 +152,27 @@ def broken(**changes: Any) -> str:
         (broken(usage=[]), "its usage cannot be read"),
         (broken(available="cheap"), "its available cannot be read"),
         ('{"type": "outcome", "schema": 1, "id": "x"}', "it lacks run, step, attempt"),
-        (broken(u=1e999), "its u is not a finite number"),
+        (broken(u=1e999), "its u is not within"),
         ("[" * 100_000, "recursion"),
+        (broken(schema=None), "it names no schema"),
+        (broken(schema=True), "it names no schema"),
+        (broken(usage={"input_tokens": 10**30}), "too large a number"),
+        (broken(usage={"input_tokens": -1}), "it counts less than nothing"),
+        (broken(attempt=10**30), "its attempt cannot be read"),
+        (broken(id=""), "its id must have"),
+        (broken(id="x" * 1001), "its id must have"),
+        (broken(verdict="won"), "its verdict is none of passed, failed, unverified"),
+        (broken(u=1e308), "its u is not within 0 and 1"),
+        (broken(u=-1), "its u is not within"),
+        (broken(cost_usd=1e308), "its cost_usd is not within"),
+        (broken(cost_usd=-0.5), "its cost_usd is not within"),
+        (broken(seconds=-1), "its seconds is not within"),
+        (broken(time=1e300), "its time is not within"),
+        (broken(time=float("nan")), "its time is not within"),
+        ("x" * (LONGEST + 1), "it is longer than 32 MiB"),
+        ("x" * (2 * LONGEST + 1), "it is longer than 32 MiB"),
     ],
+    ids=lambda text: text[-30:],
 )
 def test_what_is_no_outcome_is_refused_and_the_rest_kept(
     tmp_path: Path, memory: Memory, line: str, reason: str
@@ -180,6 +198,7 @@ def test_a_field_of_a_newer_version_is_left_out() -> None:
         ("x.jsonl", None, "cannot be read: No such file"),
         ("x.jsonl.gz", b"no gzip", "cannot be read"),
         ("x.jsonl.gz", gzip.compress(b"{}" * 5000)[:30], "cannot be read"),
+        ("x.jsonl.gz", gzip.compress(b"{}" * 5000)[:12] + b"\xff" * 100, "cannot be read"),
         ("x.parquet", b"no parquet", "cannot be read|is no Parquet"),
         ("x.parquet", None, "cannot be read|is no Parquet"),
     ],
@@ -199,6 +218,17 @@ def test_a_foreign_parquet_file_has_no_outcomes(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1, 2]}).write_parquet(tmp_path / "x.parquet")
     found = list(read(str(tmp_path / "x.parquet")))
     assert all(isinstance(each, Refused) for each in found)
+
+
+def test_the_name_of_a_parquet_file_is_no_pattern(tmp_path: Path) -> None:
+    write(str(tmp_path / "a[1].parquet"), samples(3))
+    write(str(tmp_path / "a1.parquet"), samples(5))
+    assert len(list(read(str(tmp_path / "a[1].parquet")))) == 3
+
+
+def test_a_score_may_be_off_by_a_rounding(tmp_path: Path) -> None:
+    write(str(tmp_path / "x.jsonl"), [make_outcome("a", u=1.0 + 2e-16), make_outcome("b", u=-1e-17)])
+    assert all(isinstance(each, Outcome) for each in read(str(tmp_path / "x.jsonl")))
 
 
 def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path) -> None:
