@@ -25,6 +25,7 @@ from acr_cli.memory.view import CHECKPOINT, COLUMNS, SUMS, Selection, View, hash
 
 KEYED = " AND ".join(f"{name} = ?" for name in Key._fields)
 TRIES = 3  # of emptying the log, each of which waits for readers as long as a writer would
+REMNANTS = "remnants"  # the note that forgotten rows may still be in free places
 FOLD_AT_ONCE = 500  # rows in memory while many are evicted
 
 
@@ -146,7 +147,7 @@ class Journal:
             connection.execute("DELETE FROM withdrawn WHERE selection = ?", (json.dumps(asdict(selection)),))
 
     def forget(self, selection: Selection) -> Forgotten:
-        """Remove a selection for good: its pages are overwritten and the log is emptied.
+        """Remove a selection for good; what is left of it in free places of the file goes with `overwrite`.
 
         The checkpoint knows candidate, repository and dimension, and of time only the newest; a selection by
         id or verdict leaves it alone.
@@ -169,12 +170,31 @@ class Journal:
             evicted, mixed = (0, 0) if selection.ids or selection.verdict else _unfold(connection, selection)
             if live or evicted:
                 connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, hex(randomblob(8)))", (REMNANTS,))
+        return Forgotten(outcomes=live, evicted=evicted, mixed=mixed)
+
+    def overwrite(self) -> bool:
+        """Write the file anew where something was forgotten since that was last done, and empty the log.
+
+        Erasing rows is not enough: as they grow, trees of pages leave copies of rows in places that are free
+        again. False where readers keep the log from being emptied; it is done again by the next call.
+
+        Raises: StoreError."""
+        with self.view() as view:
+            noted = "" if view is None else view.noted(REMNANTS)
+        if not noted:
+            return True
         with self._lock, mapped(self.path):
+            connection = self._open(write=True)
+            assert connection is not None  # noqa: S101 - only a reader is told that there is none
+            connection.execute("VACUUM")
             # Readers that look just now keep the log from being emptied; they are done in a moment.
             for _ in range(TRIES):
                 if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
-                    break
-        return Forgotten(outcomes=live, evicted=evicted, mixed=mixed)
+                    # Unless another process has forgotten something meanwhile.
+                    connection.execute("DELETE FROM meta WHERE name = ? AND value = ?", (REMNANTS, noted))
+                    return True
+        return False
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""

@@ -220,6 +220,13 @@ class Memory:
                 snapshot.remove(self.folder)
                 if not discard(self.folder):
                     self._tell("Another acr holds the Chroma collection; it forgets with the next run.")
+        try:
+            overwritten = self._journal.overwrite()
+        except StoreError as error:
+            overwritten = False
+            self._tell(error.message)
+        if not overwritten:
+            self._tell("Free places of memory's file may still hold what was forgotten, until the next run.")
         if forgotten.outcomes:
             self.settle()
         return replace(forgotten, outcomes=forgotten.outcomes + waiting)
@@ -229,6 +236,8 @@ class Memory:
 
         `settled` says what became of it. Never raises for it."""
         self._take_up()
+        with suppress(StoreError):  # the next settling tries again
+            self._journal.overwrite()
         self.settled = settle_apart(self.folder, self._decay)
 
     def close(self) -> None:

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from acr_cli.errors import StoreError, UsageError
 from acr_cli.memory.encoding import decode, encode
 from acr_cli.memory.store import Memory
+from acr_cli.memory.view import Selection
 from acr_cli.records import Outcome, Tally
 from tests.memory.outcomes import EMBEDDER, make_outcome, unit_vector
 
@@ -549,6 +550,39 @@ def test_what_is_forgotten_is_gone_from_the_disk(home: Path, memory: Memory) -> 
     assert "secret" not in {n.id for n in watcher.neighbours(unit_vector("secret"), EMBEDDER, threshold=-1)}
     assert all(b"well hidden" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
     watcher.close()
+
+
+@pytest.mark.parametrize("bound", [1_000, 40])
+def test_what_is_forgotten_leaves_free_places_too(home: Path, bound: int) -> None:
+    """Trees of pages leave copies behind as they grow, and evicted rows stay until they are overwritten."""
+    memory = Memory(home, bound=bound)
+    for i in range(120):
+        memory.remember(make_outcome(f"o{i}", text=f"<PLANTED{i}>", candidate="c", repository=f"r{i % 2}"))
+    memory.forget(repository="r1")
+    memory.close()
+    kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert [i for i in range(1, 120, 2) if f"<PLANTED{i}>".encode() in kept] == []
+    with Memory(home)._journal.view() as view:
+        assert view is not None
+        assert view.noted("remnants") == ""
+
+
+def test_free_places_that_could_not_be_overwritten_are_after_the_next_run(home: Path) -> None:
+    memory = Memory(home)
+    fill(memory, 60)
+    # As if the process had been killed before it was done.
+    memory._journal.forget(Selection(candidate="cheap"))
+    with memory._journal.view() as view:
+        assert view is not None
+        assert view.noted("remnants")
+    memory.close()
+    later = Memory(home)
+    later.settle()
+    assert later._journal.overwrite()
+    with later._journal.view() as view:
+        assert view is not None
+        assert view.noted("remnants") == ""
+    later.close()
 
 
 def test_a_candidate_is_forgotten_after_its_eviction_too(home: Path) -> None:
