@@ -66,7 +66,12 @@ def test_an_installed_voter_and_backend_take_part_once_they_are_named(
 
     result = result_of(done.stdout)
     assert (result["status"], result["steps"][0]["model"]) == ("fixed", "scribe"), done.stderr
-    assert "eager" in result["steps"][0]["reason"]
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    choice = next(event["choice"] for event in events if event["type"] == "choice")
+    voters = {
+        forecast["candidate"]: [v["voter"] for v in forecast["votes"]] for forecast in choice["forecasts"]
+    }
+    assert voters["scribe"] == ["trait", "eager"]
 
 
 def test_a_part_that_nobody_offers_is_named_with_those_that_are_known(
