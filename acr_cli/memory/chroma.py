@@ -24,12 +24,24 @@ def open_folder(path: Path) -> Any:
 
 
 def open_server(
-    *, host: str, port: int, tls: bool, headers: Mapping[str, str], tenant: str, database: str
+    *,
+    host: str,
+    port: int,
+    tls: bool,
+    headers: Mapping[str, str],
+    tenant: str,
+    database: str,
+    seconds: float = SECONDS,
 ) -> Any:
-    """A client of a server. Raises: ServerFailed."""
+    """A client of a server, each request of which ends after `seconds`. Raises: ServerFailed."""
     import chromadb
+    import httpx
 
+    name = f"[{host}]" if ":" in host else host
     with failures(host):
+        # Chroma's client begins with this request, and would wait for its answer for ever.
+        address = f"{'https' if tls else 'http'}://{name}:{port}/api/v2/auth/identity"
+        httpx.get(address, headers=dict(headers), timeout=seconds)
         client = chromadb.HttpClient(
             host=host,
             port=port,
@@ -40,7 +52,7 @@ def open_server(
             settings=_settings(),
         )
     for session in _sessions(client):
-        session.timeout = SECONDS  # Chroma itself would wait for ever
+        session.timeout = seconds  # Chroma itself would wait for ever
     return client
 
 

@@ -65,8 +65,12 @@ class Server:
 
     def checked(self) -> Server:
         """Itself. Raises: ConfigurationError for an address that is none, or that would show the token."""
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(self.url)
+            known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:  # no port, or no IPv6 address
+            known = False
+        if not known:
             raise ConfigurationError(
                 f"memory.url must be an address like https://chroma.example.org:8000, not {self.url!r}."
             )
@@ -74,6 +78,11 @@ class Server:
             raise ConfigurationError(
                 "memory.url must hold no password.",
                 hint="Put the token into the variable of memory.token_env.",
+            )
+        if not (self.token.isascii() and self.token.isprintable()):
+            raise ConfigurationError(
+                "The token of the team memory has characters that none can have.",
+                hint="Look at the variable that memory.token_env names; it may end with a line break.",
             )
         if self.token and parts.scheme == "http" and parts.hostname not in LOCAL:
             raise ConfigurationError(
@@ -191,7 +200,10 @@ class _Exchange:
                 with chroma.failures(self._server.host):
                     part(client)
         except chroma.ServerFailed as error:
-            self._done = replace(self._done, problem=error.message)
+            # What a server says may hold what it was sent.
+            token = self._server.token
+            problem = error.message.replace(token, "[token]") if token else error.message
+            self._done = replace(self._done, problem=problem)
         finally:
             if client is not None:
                 chroma.close(client)

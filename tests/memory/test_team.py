@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from acr_cli.errors import ConfigurationError
-from acr_cli.memory.chroma import close
+from acr_cli.memory.chroma import ServerFailed, close, open_server
 from acr_cli.memory.store import Memory
 from acr_cli.memory.team import Server, read_notes
 from tests.memory.outcomes import EMBEDDER, make_outcome, unit_vector
@@ -323,6 +323,11 @@ def test_it_goes_on_in_a_process_of_its_own(server: Server, member: Callable[...
     [
         ("chroma.example.org:8000", "", "must be an address"),
         ("ftp://chroma.example.org", "", "must be an address"),
+        ("http://127.0.0.1:99999", "", "must be an address"),
+        ("http://127.0.0.1:x", "", "must be an address"),
+        ("http://[::1", "", "must be an address"),
+        ("https://chroma.example.org", "sec\nret", "characters that none can have"),
+        ("https://chroma.example.org", "sécret", "characters that none can have"),
         ("https://me:secret@chroma.example.org", "", "must hold no password"),
         ("http://chroma.example.org", "secret", "unencrypted"),
     ],
@@ -335,6 +340,38 @@ def test_an_address_that_cannot_be_right_is_refused(
         member("ada").synchronise(server)
     assert caught.value.exit_code == 3
     assert "secret" not in repr(server) or "me:secret" in url
+
+
+def test_a_server_that_never_answers_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(ServerFailed, match="timed out"):
+        open_server(
+            host="127.0.0.1",
+            port=silent.getsockname()[1],
+            tls=False,
+            headers={},
+            tenant="t",
+            database="d",
+            seconds=0.2,
+        )
+
+
+def test_a_server_that_repeats_the_token_does_not_show_it(member: Callable[..., Memory]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as echoing:
+        url = f"http://127.0.0.1:{echoing.getsockname()[1]}"
+
+        def answer() -> None:
+            with suppress(OSError):  # it is closed at the end
+                while True:
+                    with echoing.accept()[0] as line:
+                        line.recv(65536)
+                        said = b"no sekret-token-1 here"
+                        line.sendall(b"HTTP/1.1 403 No\r\nContent-Length: %d\r\n\r\n%s" % (len(said), said))
+
+        threading.Thread(target=answer, daemon=True).start()
+        memory = member("ada")
+        done = memory.synchronise(Server(url=url, token="sekret-token-1"))
+    assert "no [token] here" in done.problem
+    assert "sekret" not in (memory.folder / "team.json").read_text()
 
 
 def test_chroma_brings_its_server() -> None:
