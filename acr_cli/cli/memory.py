@@ -339,7 +339,8 @@ def report(
     last = build.memory(settings).list(LAST, **chosen)
     path = Path(output).expanduser()
     try:
-        path.write_text(page(known, last), encoding="utf-8")
+        path.touch(mode=0o600)  # it holds texts of tasks
+        path.write_text(page(known, last), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise UsageError(f"{output} cannot be written: {error.strerror}.") from error
     say(invocation.err, f"Wrote {path}.")

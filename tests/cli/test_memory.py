@@ -224,6 +224,14 @@ def test_the_page_is_whole_and_loads_nothing(page: Path) -> None:
         assert said in text
 
 
+def test_the_page_is_for_the_users_eyes_and_takes_any_text(acr, filled: Memory, tmp_path: Path) -> None:
+    filled.remember(make_outcome("odd", text="lone \ud800 half", dimension="bug_fixing", verdict="passed"))
+    done = acr("memory", "report", "-o", tmp_path / "odd.html")
+    assert (done.returncode, done.stderr.splitlines()) == (0, [f"Wrote {tmp_path / 'odd.html'}."])
+    assert (tmp_path / "odd.html").stat().st_mode & 0o777 == 0o600
+    assert "half" in (tmp_path / "odd.html").read_text()
+
+
 def test_the_page_of_an_empty_memory_is_one(acr, tmp_path: Path) -> None:
     assert acr("memory", "report", "-o", tmp_path / "x.html").returncode == 0
     outline = Outline()
