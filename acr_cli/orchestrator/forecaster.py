@@ -185,6 +185,8 @@ def adjusted_success(
     for dimension in dict.fromkeys(t.dimension for t in tallies):
         whole = experience.dimension(dimension)
         patterns = whole.patterns()
+        if not patterns:  # nothing was verified here
+            continue
         names = named(patterns)
         everybody = _all(names, ())
         beliefs = replace(

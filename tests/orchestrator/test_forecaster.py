@@ -10,7 +10,7 @@ from acr_cli.orchestrator.forecaster import Forecaster, Outlook, adjusted_succes
 from acr_cli.orchestrator.mistakes import Mistakes
 from acr_cli.orchestrator.prior import Prior, published_rate
 from acr_cli.orchestrator.voters.neighbours import NeighbourVoter
-from acr_cli.records import Candidate, Context, Neighbour
+from acr_cli.records import Candidate, Context, Neighbour, Tally
 from tests.orchestrator.worlds import DIMENSION, World, candidate, context, tally
 
 POOL = (candidate("a", 0.1), candidate("b", 0.2))
@@ -162,3 +162,8 @@ def test_tasks_are_those_of_the_dimension() -> None:
     known = told({}).outlook(context((tally("a", 3, 4), tally("b", 2, 2, after=["a"]))), POOL)
     assert known.tasks == 7
     assert DIMENSION == "bug_fixing"
+
+
+def test_a_dimension_where_nothing_was_verified_has_no_adjusted_success() -> None:
+    unverified = Tally(candidate="m", dimension=DIMENSION, outcomes=1, count=1.0, cost_usd=0.1)
+    assert adjusted_success((unverified,), mistakes=lambda _: Mistakes(), rates=published_rate) == {}
