@@ -273,7 +273,7 @@ def _texts(path: Path, ids: pl.Series) -> pl.Series:
         raise UsageError(f"{path} cannot be read as JSON Lines of tasks: {reason}.") from error
     known = lines.unique("task_id", keep="first")
     joined = ids.to_frame().join(known, on="task_id", how="left", maintain_order="left")
-    if joined["prompt"].null_count() == len(ids):
+    if not known["task_id"].is_in(ids.to_list()).any():
         raise UsageError(
             f"{path} has no text of any task of the matrix.", hint="It needs task_id and prompt."
         )

@@ -129,6 +129,6 @@ def test_nor_on_any_disguise(place, policy: str, seed: int) -> None:
 
 def test_a_single_model_is_found_under_another_name(place) -> None:
     frame = synthetic.outcomes(1, splits=("test", "train"))
-    made = decisions(place(frame, {}), "always:vendor/model-2")
+    made = decisions(place(frame, {frame["task_id"][0]: "fix it"}), "always:vendor/model-2")
 
     assert {model for _, model, _, _ in made} == {"vendor/model-2"}
