@@ -66,6 +66,7 @@ class Recipe:
     installed: tuple[str, ...] = ()  # folders that `setup` fills, as a user's own install would: node_modules
     repository: str = ""  # identity: one repository's image never serves another
     environment: Mapping[str, str] = field(default_factory=dict)  # for tests
+    also: tuple[Recipe, ...] = ()  # further languages of the tree, each with an environment of its own
 
 
 class Session(Protocol):
@@ -121,6 +122,15 @@ class Sandbox(Protocol):
         ...
 
 
+@runtime_checkable
+class ServesLanguages(Protocol):
+    """A sandbox that has prepared `Recipe.also` as well."""
+
+    def of(self, language: str) -> Sandbox:
+        """The sandbox as it was prepared for this language; itself for one that it was not asked for."""
+        ...
+
+
 # --- toolchains -------------------------------------------------------------------------------------------
 
 
@@ -139,6 +149,9 @@ class TestPlan:
         default_factory=dict
     )  # to `put` before it runs: absolute paths in scratch
     below_root: bool = False  # all that is tested lies in folders: a toolchain that knows the root goes first
+    language: str = ""  # whose environment it runs in; "": that of the recipe itself
+    folder: str = ""  # of the project that it tests
+    parts: tuple[TestPlan, ...] = ()  # several projects: these are run and read one by one, and `argv` is not
 
 
 class Toolchain(Protocol):
@@ -174,6 +187,17 @@ class KeepsInlineTests(Protocol):
 
     def with_tests_of(self, path: str, before: bytes, after: bytes, *, new_tests: bool) -> bytes:
         """`after` with its tests as in `before`; where `new_tests` is set, further ones stay. Pure."""
+        ...
+
+
+@runtime_checkable
+class ReachesFurther(Protocol):
+    """A toolchain of several projects, of which only those are tested that a change can reach."""
+
+    def reached(self, tree: Path, paths: Sequence[str], *, scratch: str) -> tuple[Recipe, TestPlan] | None:
+        """What tests the projects that hold these paths or depend on one that does, and were not yet planned.
+
+        The plan is of these projects alone; the recipe is of everything that was planned so far."""
         ...
 
 
@@ -308,6 +332,13 @@ class Verifier(Protocol):
 
     def baseline(self, task: Task, tree: Tree) -> Baseline:
         """Raises: BaselineCannotStart, SandboxUnavailable, UsageError (no task and no tests)."""
+        ...
+
+    def take_up(self, task: Task, tree: Tree, baseline: Baseline) -> bool:
+        """Go on after a baseline of this very tree that was measured before, in the place of `baseline()`.
+        False where the tests would be run in another way now: then it has to be measured again.
+
+        Raises: SandboxUnavailable."""
         ...
 
     def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
