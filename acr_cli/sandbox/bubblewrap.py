@@ -30,6 +30,7 @@ from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import dependencies, install, programs
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import Interpreter, base_interpreter, cached_environment, users_environment
+from acr_cli.sandbox.languages import prepare_each
 from acr_cli.sandbox.process import watch
 
 WORK, SCRATCH, HOME = "/acr/work", "/acr/scratch", "/home/acr"
@@ -101,6 +102,19 @@ class _Place:
     label: str = "the system's programs"
     reserving: bool = False
 
+    def beside(self, others: Sequence[_Place]) -> _Place:
+        """With what is seen in other places as well, after what is seen here. Pure."""
+        variables: dict[str, str] = {}
+        for place in reversed(others):
+            variables |= place.variables
+        return replace(
+            self,
+            visible=tuple(dict.fromkeys((*self.visible, *(p for o in others for p in o.visible)))),
+            path=tuple(dict.fromkeys((*self.path, *(p for o in others for p in o.path)))),
+            variables={**variables, **self.variables},
+            reserving=self.reserving or any(other.reserving for other in others),
+        )
+
 
 class Bubblewrap:
     """The sandbox without an engine; see the module for what binds."""
@@ -128,6 +142,7 @@ class Bubblewrap:
         self._environ = environ
         self._repository = repository
         self.place = _Place(variables={})
+        self._others: Mapping[str, Bubblewrap] = {}
 
     def prepare(self, recipe: Recipe, tree: Path) -> None:
         self.place = _Place(variables=dict(recipe.environment), reserving=recipe.language in _RESERVING)
@@ -135,6 +150,11 @@ class Bubblewrap:
             self._prepare_python(recipe, tree)
         else:
             self._prepare_other(recipe, tree)
+        self._others = prepare_each(self, recipe, tree)
+        self.place = self.place.beside([other.place for other in self._others.values()])
+
+    def of(self, language: str) -> Bubblewrap:
+        return self._others.get(language, self)
 
     def _prepare_python(self, recipe: Recipe, tree: Path) -> None:
         found = users_environment(self._environ, self._repository)

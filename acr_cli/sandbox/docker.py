@@ -32,6 +32,7 @@ from acr_cli.sandbox.copies import sweep_copies
 from acr_cli.sandbox.engine import Engine, best_effort
 from acr_cli.sandbox.files import add_folder, add_tree, place
 from acr_cli.sandbox.images import Images
+from acr_cli.sandbox.languages import prepare_each
 
 
 class Docker:
@@ -64,10 +65,16 @@ class Docker:
         self._image = ""
         self._image_name = image or ""
         self.variables: Mapping[str, str] = {}
+        self._others: Mapping[str, Docker] = {}
 
     def prepare(self, recipe: Recipe, tree: Path) -> None:
         self._image, self._image_name = self._images.prepare(recipe, tree)
         self.variables = dict(recipe.environment)
+        self._others = prepare_each(self, recipe, tree)
+
+    def of(self, language: str) -> Docker:
+        """Each language runs in an image of its own; the volume is the session's."""
+        return self._others.get(language, self)
 
     @contextlib.contextmanager
     def open(self, tree: Path) -> Iterator[DockerSession]:

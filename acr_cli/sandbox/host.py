@@ -24,6 +24,7 @@ from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import dependencies, install, owner
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import base_interpreter, cached_environment, users_environment
+from acr_cli.sandbox.languages import prepare_each
 from acr_cli.sandbox.process import descendants, in_session, watch
 
 _HANDED_ON = frozenset(
@@ -57,6 +58,7 @@ class Host:
         self._environ = environ
         self._repository = repository
         self.variables: Mapping[str, str] = self._base()
+        self._others: Mapping[str, Host] = {}
 
     def _base(self) -> dict[str, str]:
         kept = {name: value for name, value in self._environ.items() if name in _HANDED_ON}
@@ -73,6 +75,10 @@ class Host:
             own = dependencies.users(self._repository, recipe.installed, self._environ)
             folder = own[0].parent if own else self._cached_folder(recipe, tree)
             self.variables = {**self.variables, dependencies.VARIABLE: str(folder)}
+        self._others = prepare_each(self, recipe, tree)
+
+    def of(self, language: str) -> Host:
+        return self._others.get(language, self)
 
     def _cached(self, recipe: Recipe, tree: Path) -> Path:
         base = base_interpreter(self._environ, self._repository)
