@@ -1,20 +1,49 @@
-"""Settings -> a wired loop: the only place that joins the folders."""
+"""Settings -> a wired loop: the only place that joins the folders.
 
-from acr_cli.build.fixing import run
-from acr_cli.build.keeping import (
-    apply_run,
-    identity,
-    memory,
-    run_to_apply,
-    run_to_undo,
-    runs,
-    statistics,
-    undo_run,
-)
-from acr_cli.build.pooling import candidates, detect, probe
-from acr_cli.build.routing import route
-from acr_cli.build.sharing import export_memory, import_memory, reindex, settle, synchronise
-from acr_cli.build.warming import warm
+A module of this folder is imported when one of its functions is asked for: most commands need few of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from acr_cli.build.fixing import run
+    from acr_cli.build.keeping import (
+        apply_run,
+        identity,
+        memory,
+        run_to_apply,
+        run_to_undo,
+        runs,
+        statistics,
+        undo_run,
+    )
+    from acr_cli.build.pooling import candidates, detect, probe
+    from acr_cli.build.routing import route
+    from acr_cli.build.sharing import export_memory, import_memory, reindex, settle, synchronise
+    from acr_cli.build.warming import warm
+
+_WHERE = {
+    "fixing": ("run",),
+    "keeping": (
+        *("apply_run", "identity", "memory", "run_to_apply", "run_to_undo", "runs", "statistics"),
+        "undo_run",
+    ),
+    "pooling": ("candidates", "detect", "probe"),
+    "routing": ("route",),
+    "sharing": ("export_memory", "import_memory", "reindex", "settle", "synchronise"),
+    "warming": ("warm",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _WHERE.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "apply_run",

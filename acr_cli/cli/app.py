@@ -47,11 +47,33 @@ CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 _GLOBAL = "global_"
 
 
+class Verbatim:
+    """Takes what stands on the command line as it is.
+
+    Ours are texts, lists of texts and switches, and Typer's own way to convert them imports pydantic, which
+    takes as long as all the rest of a short command."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A list for what may stand several times, else the value itself; None where nothing is given."""
+        return list(value or ()) if param.multiple or param.nargs == -1 else value
+
+
+def _verbatim(params: list[Any]) -> list[Any]:
+    """The same parameters, with `Verbatim` in the place of Typer's conversion."""
+    for param in params:
+        if param.type_descriptor.annotation in (str, bool, list[str]):
+            setattr(param, "get_runtime_param", Verbatim)  # noqa: B010  a method, of this one object
+    return params
+
+
 class Leaf(TyperCommand):
     """A command that takes the global options too, so that they may stand before or after its name."""
 
     def __init__(self, name: str | None, *, params: list[Any] | None = None, **rest: Any) -> None:
         super().__init__(name, params=[*(params or []), *_hidden_globals()], **rest)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _verbatim(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         _take_globals(ctx)
@@ -66,6 +88,9 @@ class Leaf(TyperCommand):
 class Branch(TyperGroup):
     """A command with commands of its own; their lines in its help are whole."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _verbatim(super().get_params(ctx))
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         lines = [(name, first_line(command)) for name, command in self.commands.items()]
         with formatter.section("Commands"):
@@ -78,6 +103,9 @@ class Lazy(TyperGroup):
     def __init__(self, *, commands: Any = None, **rest: Any) -> None:
         super().__init__(**rest)
         self.commands = _Commands()
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _verbatim(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Commands first, then the options in two columns: all of it is to fit on one screen."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.toml import literal
-from acr_cli.records import Price
 from acr_cli.settings import KEYS, ModelEntry, Settings
+
+if TYPE_CHECKING:
+    from acr_cli.records import Price
 
 app = group("Settings: show, set, set up.")
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from acr_cli.cli.terminal import clean, console
 from acr_cli.errors import RepositoryRefused, UsageError
-from acr_cli.settings import Settings, load, load_environment, user_file
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from acr_cli.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,12 +69,16 @@ class Invocation:
 
     @property
     def config_file(self) -> Path:
+        from acr_cli.settings import user_file
+
         return user_file(config=self.config)
 
     def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
         """The settings of this invocation; what is odd about their sources goes to stderr.
 
         Raises: ConfigurationError, UsageError."""
+        from acr_cli.settings import load, load_environment
+
         try:
             where = Path.cwd()
         except FileNotFoundError as error:

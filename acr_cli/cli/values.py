@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -25,9 +26,9 @@ def print_values(arguments: Sequence[str], invocation: Invocation) -> int:
 
 
 def _models(settings: Settings) -> list[str]:
-    from acr_cli import build
+    from acr_cli.models.catalogue import ids
 
-    return [candidate.id for candidate in build.candidates(settings)]
+    return [*ids(settings, os.environ), "builtin/repair", *settings.backends]
 
 
 def _configured(settings: Settings) -> list[str]:

@@ -6,13 +6,12 @@ provider without its key has no candidates.
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from acr_cli.models.keys import KEY_VARIABLES
@@ -25,8 +24,10 @@ from acr_cli.models.prices import (
     price_of,
     provider_of,
 )
-from acr_cli.records import Candidate, Price
 from acr_cli.settings import ModelEntry, Settings
+
+if TYPE_CHECKING:
+    from acr_cli.records import Candidate, Price
 
 SHORT_LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -49,7 +50,16 @@ SHORT_LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """What accepting a provider adds: litellm's names, the cheapest first. "ollama" adds what it serves."""
 
 OLLAMA = "ollama"
-_OLLAMA_MODELS = 12  # of one server: a list that a person can read
+SERVERS: Mapping[str, str] = MappingProxyType(
+    {
+        "vllm": "http://127.0.0.1:8000/v1",
+        "lm_studio": "http://127.0.0.1:1234/v1",
+        "llama_cpp": "http://127.0.0.1:8080/v1",
+    }
+)
+"""Servers of local models that speak OpenAI's protocol, and where each listens unless told otherwise."""
+
+_SERVED_AT_MOST = 12  # models of one server: a list that a person can read
 
 Probe = Callable[[str, Mapping[str, Any] | None], Mapping[str, Any] | None]
 """Ask a URL on this machine, by POST where there is a body; its JSON answer, None when nobody answers."""
@@ -72,27 +82,50 @@ def candidates(
 
     From the config's models, the accepted providers whose key is there, and a model that the user named with
     `--model` or `--allow`. A locally accepted Ollama is asked what it serves."""
+    return tuple(
+        _candidate(name, entry, effort, environ, settings.time_price)
+        for name, entry, effort in _chosen(settings, environ, probe or ask_loopback)
+    )
+
+
+def ids(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The ids of the same candidates, without what they cost and can do: for completion, in no time."""
+    return tuple(name for name, _, _ in _chosen(settings, environ, ask_loopback))
+
+
+def _chosen(
+    settings: Settings, environ: Mapping[str, str], probe: Probe
+) -> Iterator[tuple[str, ModelEntry, str | None]]:
+    """Each candidate's id, model and effort."""
     entries = [*settings.models]
     for provider in settings.providers:
         if provider == OLLAMA:
-            entries += _served(probe or ask_loopback)
+            entries += _served(probe)
+        elif provider in SERVERS:
+            entries += _listed(SERVERS[provider], probe)
         elif _key_variable(provider, environ):
             entries += [ModelEntry(id=name) for name in SHORT_LISTS.get(provider, ())]
     entries += _named(settings, entries)
-    found: dict[str, Candidate] = {}
+    places: dict[str, str | None] = {}
     for entry in entries:
         for effort in entry.effort or (None,):
-            candidate = _candidate(entry, effort, environ, settings.time_price)
-            if candidate.id in found and found[candidate.id].base_url != candidate.base_url:
-                candidate = _candidate(entry, effort, environ, settings.time_price, at_host=True)
-            found.setdefault(candidate.id, candidate)
-    return tuple(found.values())
+            url, name = endpoint(entry), _id(entry, effort)
+            if url and name in places and places[name] != url:
+                name = _id(entry, effort, host=urlsplit(url).netloc)
+            if name not in places:
+                places[name] = url
+                yield name, entry, effort
+
+
+def _id(entry: ModelEntry, effort: str | None, host: str = "") -> str:
+    name = f"{entry.id}+{host}" if host else entry.id
+    return name if effort is None else f"{name}@{effort}"
 
 
 def detect(
     environ: Mapping[str, str], probe: Probe | None = None, *, time_price: float = 0.0
 ) -> tuple[Found, ...]:
-    """What could be proposed: providers whose key is set, and an Ollama on its usual port.
+    """What could be proposed: providers whose key is set, and servers of local models on their usual ports.
 
     Nothing leaves this machine, and nothing found is used unasked."""
     found = [
@@ -100,8 +133,12 @@ def detect(
         for provider, names in SHORT_LISTS.items()
         if (variable := _key_variable(provider, environ))
     ]
-    if served := _served(probe or ask_loopback):
+    ask = probe or ask_loopback
+    if served := _served(ask):
         found.append(_found(OLLAMA, OLLAMA_URL, served, time_price))
+    for server, url in SERVERS.items():
+        if listed := _listed(url, ask):
+            found.append(_found(server, url, listed, time_price))
     return tuple(found)
 
 
@@ -123,6 +160,8 @@ _VERSION = re.compile(r"[kmvr]?\d+(\.\d+)*[bk]?")
 
 def ask_loopback(url: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
     """A `Probe` with a third of a second's patience; it asks this machine and no other."""
+    import http.client
+
     parts = urlsplit(url)
     if not is_loopback(url) or parts.hostname is None:
         return None
@@ -142,23 +181,17 @@ def ask_loopback(url: str, body: Mapping[str, Any] | None = None) -> Mapping[str
 
 
 def _candidate(
-    entry: ModelEntry,
-    effort: str | None,
-    environ: Mapping[str, str],
-    time_price: float,
-    *,
-    at_host: bool = False,
+    name: str, entry: ModelEntry, effort: str | None, environ: Mapping[str, str], time_price: float
 ) -> Candidate:
+    from acr_cli.records import Candidate
+
     known = facts(entry.id)
-    name = entry.id
     url = endpoint(entry)
-    if at_host and url:
-        name += f"+{urlsplit(url).netloc}"
     variable = entry.api_key_env
     if variable is None and url is None:
         variable = _key_variable(provider_of(entry.id) or "openai", environ, default=True)
     return Candidate(
-        id=name if effort is None else f"{name}@{effort}",
+        id=name,
         backend="agent",
         model=entry.id,
         family=entry.family or family(entry.id),
@@ -214,7 +247,7 @@ def _served(probe: Probe) -> list[ModelEntry]:
         else []
     )
     served = []
-    for name in [n for n in names if n and not n.endswith("-cloud")][:_OLLAMA_MODELS]:
+    for name in [n for n in names if n and not n.endswith("-cloud")][:_SERVED_AT_MOST]:
         about = probe(f"{OLLAMA_URL}/api/show", {"model": name}) or {}
         abilities = about.get("capabilities")
         if isinstance(abilities, list) and "completion" not in abilities:
@@ -226,6 +259,24 @@ def _served(probe: Probe) -> list[ModelEntry]:
                 id=f"ollama_chat/{name}",
                 tools="tools" in abilities if isinstance(abilities, list) else None,
                 context_window=window if isinstance(window, int) else None,
+            )
+        )
+    return served
+
+
+def _listed(url: str, probe: Probe) -> list[ModelEntry]:
+    """The models that a local server of OpenAI's protocol lists; none of what only took its port."""
+    rows = (probe(f"{url}/models", None) or {}).get("data")
+    served = []
+    for row in rows[:_SERVED_AT_MOST] if isinstance(rows, list) else ():
+        name = row.get("id") if isinstance(row, dict) else None
+        if not isinstance(name, str) or not name.strip() or row.get("object") != "model" or "embed" in name:
+            continue
+        about = row.get("meta")  # llama.cpp's; vLLM says it at once
+        window = row.get("max_model_len") or (about.get("n_ctx_train") if isinstance(about, dict) else None)
+        served.append(
+            ModelEntry(
+                id=f"openai/{name}", base_url=url, context_window=window if isinstance(window, int) else None
             )
         )
     return served

@@ -12,10 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from acr_cli.errors import AuthenticationFailed
 from acr_cli.models.prices import is_loopback, provider_of
-from acr_cli.records import Candidate
+
+if TYPE_CHECKING:
+    from acr_cli.records import Candidate
 
 KEY_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

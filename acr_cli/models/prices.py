@@ -1,8 +1,8 @@
 """What a model costs and can do: from the user's config, else from litellm's own map.
 
 The map is a JSON file inside the installed litellm. Importing litellm to ask it takes seconds, reading the
-file some forty milliseconds, so it is read. Prices that depend on the prompt's length are taken at their
-first tier.
+file some forty milliseconds, so it is read, where the table of `known` does not do. Prices that depend
+on the prompt's length are taken at their first tier.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from functools import cache
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from acr_cli.records import Price, Usage
+from acr_cli.models.known import table
 from acr_cli.settings import ModelEntry
+
+if TYPE_CHECKING:
+    from acr_cli.records import Price, Usage
 
 OLLAMA_URL = "http://127.0.0.1:11434"
 """Where an Ollama listens unless the user's config says otherwise."""
@@ -51,10 +54,13 @@ def provider_of(model: str) -> str:
 
 def is_known(model: str) -> bool:
     """Whether litellm's map, or the name's first part, says who provides a model."""
-    provider, known = provider_of(model), _load()
+    provider = provider_of(model)
+    if provider in OTHER_PROVIDERS or model in current():
+        return True
+    known = whole_map()
     if not provider:
         return model in known
-    return provider in {row.get("litellm_provider") for row in known.values()} | OTHER_PROVIDERS
+    return provider in {row.get("litellm_provider") for row in known.values()}
 
 
 def is_loopback(url: str) -> bool:
@@ -83,7 +89,9 @@ def is_local(entry: ModelEntry) -> bool:
 
 def facts(model: str) -> Facts:
     """What litellm's map says of a model by its full name, else by its name without the provider."""
-    known = _load()
+    if (listed := current().get(model)) is not None:
+        return Facts(**{name: value for name, value in listed.items() if name != "family"})
+    known = whole_map()
     row = known.get(model)
     if row is None:
         provider, _, name = model.partition("/")
@@ -91,6 +99,11 @@ def facts(model: str) -> Facts:
         # A bare name belongs to the provider that the map gives it; another one has prices of its own.
         if row is None or row.get("litellm_provider") not in (provider, f"{provider}_chat"):
             return Facts()
+    return facts_of(row)
+
+
+def facts_of(row: Mapping[str, Any]) -> Facts:
+    """What one row of litellm's map says. Pure."""
     tiers = row.get("tiered_pricing")
     priced = tiers[0] if isinstance(tiers, list) and tiers else row
     return Facts(
@@ -109,6 +122,8 @@ def price_of(entry: ModelEntry, *, time_price: float) -> Price:
 
     `source` says which; "unpriced" where nobody knows.
     """
+    from acr_cli.records import Price
+
     if entry.price is not None:
         return entry.price
     if is_local(entry):
@@ -136,13 +151,27 @@ def cost_of(price: Price, usage: Usage, *, written: int = 0, write: float | None
 
 
 @cache
-def _load() -> Mapping[str, Mapping[str, Any]]:
+def current() -> Mapping[str, Mapping[str, Any]]:
+    """The models of `known`'s table; none where another map is installed, which then is read instead."""
+    path = map_file()
+    if path is not None and path.stat().st_size != table().map_bytes:
+        return {}
+    return table().models
+
+
+def map_file() -> Path | None:
+    """Where the installed litellm has its map."""
     spec = find_spec("litellm")
     folders = spec.submodule_search_locations if spec else None
     path = Path(folders[0]) / _MAP if folders else None
-    if path is None or not path.is_file():
-        return {}
-    rows = json.loads(path.read_text(encoding="utf-8"))
+    return path if path is not None and path.is_file() else None
+
+
+@cache
+def whole_map() -> Mapping[str, Mapping[str, Any]]:
+    """All of litellm's map, by its own names of models."""
+    path = map_file()
+    rows = json.loads(path.read_text(encoding="utf-8")) if path is not None else {}
     return rows if isinstance(rows, dict) else {}
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from ipaddress import ip_address
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from acr_cli.errors import ConfigurationError
-from acr_cli.records import Price
 from acr_cli.settings.keys import either, ended, nearest
 from acr_cli.settings.lines import line_of
 from acr_cli.settings.records import ModelEntry
+
+if TYPE_CHECKING:
+    from acr_cli.records import Price
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _TEXTS = ("id", "family", "base_url", "api_key_env", "edit")
@@ -108,4 +110,6 @@ def _price_problem(value: object) -> str:
 
 
 def _price(table: Mapping[str, Any]) -> Price:
+    from acr_cli.records import Price
+
     return Price(**{name: float(number) for name, number in table.items()}, source="config")

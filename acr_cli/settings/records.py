@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from acr_cli.records import Price
+if TYPE_CHECKING:
+    from acr_cli.records import Price
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
