@@ -166,6 +166,7 @@ class Baseline:
     test_command: str = ""  # as shown to the user; "" when the repository has no tests
     reason: str = ""  # why this command
     language: str = ""
+    own: tuple[str, ...] = ()  # targets of tests that acr wrote in this run
 
     @property
     def has_tests(self) -> bool:
@@ -198,6 +199,7 @@ class Step:
     failures: tuple[CaseResult, ...] = ()  # the failing target tests
     test_command: str = ""
     lessons: tuple[Lesson, ...] = ()  # what was tried on this step before, and why it failed
+    check: str = ""  # how it will be verified, in a few words for people
 
 
 # --- context and choice -----------------------------------------------------------------------------------
@@ -215,6 +217,12 @@ class Neighbour:
     cost_usd: float
     text: str = ""
 
+
+OWN_TEST = "own_test"
+"""The kind of verifier where all targets are tests that acr wrote: less is known by them."""
+
+JUDGE = "judge"
+"""The kind of verifier where a model gave its opinion and nothing was executed that could show it."""
 
 SCORES = "scores"
 """The kind of verifier whose u is what an attempt is worth, also of one that failed."""

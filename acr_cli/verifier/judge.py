@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acr_cli.records import Baseline, CaseResult, Evidence, Failed, Passed, SuiteReport, Unverified
-from acr_cli.verifier import score
+from acr_cli.records import (
+    OWN_TEST,
+    Baseline,
+    CaseResult,
+    Evidence,
+    Failed,
+    Passed,
+    SuiteReport,
+    Unverified,
+)
+from acr_cli.verifier import own_tests, score
 
 NAMED = 3  # how many tests a sentence names
 
@@ -56,9 +65,11 @@ def judge(
         "regressions": score.share(found.kept, found.kept + len(found.broken)),
         "verified": float(verified),
         "uniqueness": score.uniqueness(alternatives) if verified else 0.0,
+        "given": 0.0,
     }
     notes = {"uniqueness": f"{alternatives} other patches pass too"} if alternatives else {}
-    parts = score.signals("tests", values, notes)
+    kind = OWN_TEST if baseline.targets and set(baseline.targets) <= set(baseline.own) else "tests"
+    parts = score.signals(kind, values, notes)
     evidence = Evidence(
         u=score.u(parts),
         signals=parts,
@@ -67,7 +78,8 @@ def judge(
         broken=found.broken,
         undone=undone,
         report=report,
-        reason=_passed(found) if verified else _failed(found, report),
+        reason=_passed(found, kind) if verified else _failed(found, report),
+        verifier=kind,
     )
     return Passed(evidence=evidence) if verified else Failed(evidence=evidence)
 
@@ -113,7 +125,9 @@ def rejected(reason: str, baseline: Baseline, undone: tuple[str, ...], *, syntax
     )
 
 
-def _passed(found: Comparison) -> str:
+def _passed(found: Comparison, kind: str) -> str:
+    if kind == OWN_TEST:
+        return own_tests.passed(found.fixed, found.kept)
     were = "test that failed passes" if len(found.fixed) == 1 else "tests that failed pass"
     return f"{len(found.fixed)} {were} now, and all {found.kept} that passed still do."
 

@@ -8,6 +8,10 @@ u = sum_k w[kind, k] * s_k, the weights of a kind summing to 1. The kinds of evi
   `uniqueness` (of a verified change: 1 / (1 + log2(1 + n)), n other patches that pass too). As `verified`
   weighs 0.35 and only a verified change has uniqueness, a failed one stays below 0.45, a verified one is at
   least 0.80.
+- `own_test`: as `tests`, where all targets are tests that acr wrote. `given`, which stands for a test that
+  was there before or came from the user, is 0, so that a verified change is worth 0.80 at most.
+- `judge`: a model's opinion on a change that nothing executed could show. `executed` is 0, so that it stays
+  below what any executed proof gives.
 - `wish`: tests say nothing about what was asked for. The published weights for tasks without a real test
   score hold: 0.3 syntax, 0.4 visible tests, 0.3 heuristic.
 """
@@ -22,6 +26,8 @@ from acr_cli.records import Signal
 
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
     "tests": {"syntax": 0.05, "targets": 0.20, "regressions": 0.20, "verified": 0.35, "uniqueness": 0.20},
+    "own_test": {"syntax": 0.05, "targets": 0.20, "regressions": 0.20, "verified": 0.35, "given": 0.20},
+    "judge": {"syntax": 0.1, "visible_tests": 0.2, "judge": 0.4, "executed": 0.3},
     "wish": {"syntax": 0.3, "visible_tests": 0.4, "heuristic": 0.3},
 }
 """Weights by kind of evidence; every row sums to 1."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from acr_cli.errors import BaselineCannotStart, PathRefused, SandboxUnavailable, UsageError
 from acr_cli.events import Emit, Notice, Progress
@@ -25,7 +26,7 @@ from acr_cli.records import (
     Verdict,
     Void,
 )
-from acr_cli.verifier import judge, tampering, targets
+from acr_cli.verifier import judge, own_tests, tampering, targets
 
 SCRATCH = "/acr-scratch"  # stands in a plan for the session's scratch folder until there is a session
 
@@ -37,6 +38,7 @@ class _Settled:
     toolchain: Toolchain | None
     plan: TestPlan | None
     own: frozenset[str]  # files that the test command consists of, and those named as tests
+    start: str  # checkpoint of the tree before any edit
 
 
 class Verifier:
@@ -75,19 +77,9 @@ class Verifier:
         """All tests on the tree as it is, and which of the failing ones are to be fixed.
 
         Raises: BaselineCannotStart, SandboxUnavailable, UsageError (no tests and nothing else to go by)."""
-        command = task.test_command or self._test
-        toolchain, recipe, plan = self._select(tree, command)
-        own = self._tests | (tampering.of_command(command) if command else frozenset())
-        self._settled = _Settled(toolchain=toolchain, plan=plan, own=own)
-        language = toolchain.language if toolchain else ""
-        if plan is None and not task.is_wish:
-            raise UsageError(
-                "No tests were found, and no TASK says what to change.",
-                hint="Name the test command with --test CMD, or say what you want as TASK.",
-            )
-        if recipe is not None:
-            self._prepare(recipe, tree, needed=plan is not None)
+        toolchain, plan = self._settle(task, tree)
         if toolchain is None or plan is None:
+            language = toolchain.language if toolchain else ""
             return Baseline(report=SuiteReport(), language=language, reason="no tests were found")
         self._emit(Progress(text=f"running the tests: {plan.command}"))
         report = self._run(toolchain, plan, tree)
@@ -101,8 +93,30 @@ class Verifier:
             targets=chosen.ids,
             test_command=plan.command,
             reason=plan.reason,
-            language=language,
+            language=toolchain.language,
         )
+
+    def take_up(self, task: Task, tree: Tree, baseline: Baseline) -> bool:
+        """See `protocols.Verifier.take_up`."""
+        _, plan = self._settle(task, tree)
+        return (plan.command if plan else "") == baseline.test_command
+
+    def _settle(self, task: Task, tree: Tree) -> tuple[Toolchain | None, TestPlan | None]:
+        """How the tests are run from now on, in a sandbox that is prepared for them.
+
+        Raises: SandboxUnavailable, UsageError (no tests and nothing else to go by)."""
+        command = task.test_command or self._test
+        toolchain, recipe, plan = self._select(tree, command)
+        own = self._tests | (tampering.of_command(command) if command else frozenset())
+        self._settled = _Settled(toolchain=toolchain, plan=plan, own=own, start=tree.checkpoint())
+        if plan is None and not task.is_wish:
+            raise UsageError(
+                "No tests were found, and no TASK says what to change.",
+                hint="Name the test command with --test CMD, or say what you want as TASK.",
+            )
+        if recipe is not None:
+            self._prepare(recipe, tree, needed=plan is not None)
+        return toolchain, plan
 
     def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
         """The verdict on the tree as the attempt left it, compared with the checkpoint `since`.
@@ -113,8 +127,10 @@ class Verifier:
         if attempt.void:
             return Void(reason=attempt.void)
         toolchain, plan = self._settled.toolchain, self._settled.plan
-        undone = tampering.undo(tree, since, self._protected, new_tests=step.kind is StepKind.TEST)
-        undone += self._undo_inline(tree, since, new_tests=step.kind is StepKind.TEST)
+        if step.kind is StepKind.TEST:
+            return self._check_tests(self._settled, step, baseline, tree, since)
+        undone = tampering.undo(tree, since, self._protected, new_tests=False)
+        undone += self._undo_inline(tree, since, new_tests=False)
         touched = tree.changed(since)
         if not touched:
             return _nothing_changed(step, baseline, undone)
@@ -130,6 +146,40 @@ class Verifier:
         except SandboxUnavailable as error:
             return Void(reason=error.message)
         return judge.judge(baseline, report, patch=patch, alternatives=attempt.alternatives, undone=undone)
+
+    def _check_tests(
+        self, settled: _Settled, step: Step, baseline: Baseline, tree: Tree, since: str
+    ) -> Verdict:
+        """The verdict on what a test step wrote: it must fail on the tree before any edit."""
+        toolchain, plan = settled.toolchain, settled.plan
+        if toolchain is None or plan is None:
+            return own_tests.no_test("Nothing here can run a test.", ())
+        tests, undone = own_tests.keep_new_tests(tree, since, self._protected, toolchain.extensions)
+        if not tests:
+            return own_tests.no_test("No new test was written.", undone)
+        _, wrong = self._syntax(tree, tests)
+        if wrong:
+            return own_tests.no_test(wrong, undone)
+        self._emit(Progress(text=f"running the new test on the code before the change: {plan.command}"))
+        parts = {part for path in tree.files() for part in PurePosixPath(path).with_suffix("").parts}
+        try:
+            now = own_tests.started_tree(tree, settled.start, (*tests, *_files(baseline, baseline.own)))
+            try:
+                before = self._run(toolchain, plan, tree)
+            finally:
+                if now is not None:
+                    tree.restore(now)
+            after = self._run(toolchain, plan, tree) if now is not None else None
+        except SandboxUnavailable as error:
+            return Void(reason=error.message)
+        return own_tests.judge_tests(
+            baseline,
+            before,
+            after,
+            tests=tests,
+            undone=undone,
+            known=lambda name: name in parts or name in step.text,
+        )
 
     def _select(
         self, tree: Tree, command: str | None
@@ -248,6 +298,10 @@ class Verifier:
             if error:
                 errors.append(f"{path} does not parse: {error}.")
         return 1.0 - len(errors) / len(touched), errors[0] if errors else ""
+
+
+def _files(baseline: Baseline, ids: Collection[str]) -> tuple[str, ...]:
+    return tuple({case.file: None for case in baseline.report.cases if case.id in set(ids) and case.file})
 
 
 def place(plan: TestPlan, scratch: str) -> TestPlan:

@@ -1,0 +1,189 @@
+"""Tests that a test step wrote: evidence where they fail before the change, and pass after it.
+
+A test step may add tests and nothing else. The new tests run on the tree as it was before any edit: one that
+passes there is no evidence, and one that fails for a reason of its own (a name that it never defined, a
+fixture that does not exist) says nothing of the task. What is missing in the code under test is a good reason
+to fail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from pathlib import PurePosixPath
+
+from acr_cli.protocols import Tree
+from acr_cli.records import (
+    OWN_TEST,
+    Baseline,
+    CaseResult,
+    Evidence,
+    Failed,
+    Passed,
+    SuiteReport,
+    Unverified,
+)
+from acr_cli.verifier import score
+from acr_cli.verifier.tampering import added_by, is_test
+
+_FOLDERS = frozenset(("test", "tests", "spec", "specs", "__tests__", "t"))
+_NO_TESTS = frozenset(("conftest", "__init__", "setup", "sitecustomize", "usercustomize"))
+_PLACE = re.compile(r"^(\S+?):(\d+): (?:in \S+|(\w+))$", re.MULTILINE)
+_FIXTURE = re.compile(r"^fixture '[^']*' not found", re.MULTILINE)
+_MODULE = re.compile(r"No module named '?(\w+)")
+_UNDEFINED = ("NameError", "UnboundLocalError")
+
+PASSES = "The new test passes before any change, so that it is no evidence."
+
+
+def keep_new_tests(
+    tree: Tree, since: str, protected: Callable[[str], bool], extensions: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Undo all that is no new test file; the paths of those that stay, and of what was undone."""
+    added = added_by(tree.diff(since))
+    changed = tree.changed(since)
+    kept = tuple(
+        path for path in changed if path in added and protected(path) and _is_test_file(path, extensions)
+    )
+    undone = tuple(path for path in changed if path not in kept)
+    if undone:
+        tree.restore(since, undone)
+    return kept, undone
+
+
+def _is_test_file(path: str, extensions: Sequence[str]) -> bool:
+    place = PurePosixPath(path)
+    if place.stem in _NO_TESTS:
+        return False
+    in_folder = any(part.lower() in _FOLDERS for part in place.parts[:-1])
+    return is_test(path) or (in_folder and place.suffix in extensions)
+
+
+def started_tree(tree: Tree, start: str, tests: Sequence[str]) -> str | None:
+    """Bring the tree back to `start`, but for these files; the checkpoint to return to.
+
+    None, and nothing is done, where the tree is `start` but for them."""
+    if not set(tree.changed(start)) - set(tests):
+        return None
+    now = tree.checkpoint()
+    tree.restore(start)
+    tree.restore(now, tests)
+    return now
+
+
+def judge_tests(
+    baseline: Baseline,
+    before: SuiteReport,
+    now: SuiteReport | None,
+    *,
+    tests: tuple[str, ...],
+    undone: tuple[str, ...],
+    known: Callable[[str], bool],
+) -> Passed | Failed | Unverified:
+    """The verdict on new tests. Pure.
+
+    `before` are all tests on the tree before any edit, the new ones included; `now` are those on the present
+    one, None where there was no edit yet. `known` says whether a name is one of the task or the repository.
+    Unverified: the new tests fail as they should; they are the `unfixed` of its evidence."""
+    ids = {case.id for case in baseline.report.cases}
+    fresh = [case for case in before.cases if case.id not in ids]
+    failing = tuple(case.id for case in fresh if case.failed)
+    if wrong := _wrong(baseline, before, fresh, tests, known):
+        return no_test(wrong, undone, report=before)
+    if now is None:
+        return Unverified(evidence=_evidence(_fails(failing), undone, before, unfixed=failing))
+    passing = set(now.passing())
+    fixed = tuple(test for test in failing if test in passing)
+    broken = tuple(test for test in baseline.report.passing() if test not in passing)
+    left = tuple(test for test in failing if test not in passing)
+    if left or broken or now.fault:
+        reason = f"The new test {left[0] if left else failing[0]} fails with the change, too."
+        return no_test(reason, undone, report=now)
+    reason = passed(fixed, len(passing) - len(fixed))
+    return Passed(evidence=_evidence(reason, undone, now, fixed=fixed))
+
+
+def no_test(reason: str, undone: tuple[str, ...], *, report: SuiteReport | None = None) -> Failed:
+    """The verdict on a test step that gave no evidence. Pure."""
+    return Failed(evidence=_evidence(reason, undone, report))
+
+
+def passed(fixed: Sequence[str], kept: int) -> str:
+    """A change that is proved by tests that acr wrote, in one sentence. Pure."""
+    what = f"{len(fixed)} tests" if len(fixed) != 1 else "1 test"
+    verb = "fail" if len(fixed) != 1 else "fails"
+    then = "pass" if len(fixed) != 1 else "passes"
+    others = f", and all {kept} that passed still do" if kept else ""
+    return f"{what} that acr wrote ({_named(fixed)}) {verb} without the change and {then} with it{others}."
+
+
+def _fails(failing: Sequence[str]) -> str:
+    what = "1 test that acr wrote fails" if len(failing) == 1 else f"{len(failing)} tests that acr wrote fail"
+    return f"{what} before the change, as it should: {_named(failing)}."
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+
+
+def _wrong(
+    baseline: Baseline,
+    before: SuiteReport,
+    fresh: Sequence[CaseResult],
+    tests: Collection[str],
+    known: Callable[[str], bool],
+) -> str:
+    """Why the new tests are no evidence; "" where they are."""
+    if before.timed_out:
+        return "With the new test the tests did not end in time."
+    failing = [case for case in fresh if case.failed]
+    if before.fault and not any(case.file in tests and case.file in before.fault for case in failing):
+        return f"With the new test the tests cannot start: {before.fault}."
+    now = set(before.passing())
+    if gone := [test for test in baseline.report.passing() if test not in now]:
+        return f"With the new test {gone[0]}, which passed, fails or no longer runs."
+    if not fresh:
+        return "The test command runs none of the new tests: they may lie in the wrong place."
+    if not failing:
+        return PASSES
+    for case in failing:
+        if why := _of_its_own(case, tests, known):
+            return f"{case.id} fails for a reason of its own, not for the task's: {why}."
+    return ""
+
+
+def _of_its_own(case: CaseResult, tests: Collection[str], known: Callable[[str], bool]) -> str:
+    """What is wrong with the test itself, as far as its failure tells; "" for an honest failure."""
+    if found := _FIXTURE.search(f"{case.message}\n{case.detail}"):
+        return found.group(0)
+    if case.exception.endswith(_UNDEFINED):
+        places = _PLACE.findall(case.detail)
+        if not places or places[-1][0] in tests:
+            return f"{case.exception}: {case.message}"
+    missing = _MODULE.search(f"{case.message}\n{case.detail}")
+    if missing and not known(missing.group(1)):
+        return missing.group(0)
+    return ""
+
+
+def _evidence(
+    reason: str,
+    undone: tuple[str, ...],
+    report: SuiteReport | None,
+    *,
+    fixed: tuple[str, ...] = (),
+    unfixed: tuple[str, ...] = (),
+) -> Evidence:
+    done = float(bool(fixed))
+    values = {"syntax": 1.0, "targets": done, "regressions": 1.0, "verified": done, "given": 0.0}
+    parts = score.signals(OWN_TEST, values) if fixed else ()
+    return Evidence(
+        u=score.u(parts),
+        signals=parts,
+        fixed=fixed,
+        unfixed=unfixed,
+        undone=undone,
+        report=report,
+        reason=reason,
+        verifier=OWN_TEST,
+    )
