@@ -85,13 +85,11 @@ class Go(Tabled):
     def _detected(self, tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
         modules = trees.projects(tree, ["go.mod"])
         options, where = arguments.of_ci(tree, ("go", "test"), table("go")["arguments"]["from_ci"])
-        found = 0
         for module in modules:
             files = trees.files_of(tree, module, others=modules)
             test = next((f for f in files if f.endswith("_test.go")), "")
-            if not test or found == table("shared")["detect"]["projects"]:
+            if not test:
                 continue
-            found += 1
             shown = f"{module}/go.mod" if module else "go.mod"
             reason = f"{shown} is there, and tests as {test}" + (
                 f"; {where} runs go test {' '.join(options)}" if options else ""

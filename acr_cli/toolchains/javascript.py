@@ -64,8 +64,10 @@ class JavaScript(Tabled):
             runs = [task] if task else []
         if not runs:
             return None
+        # The root speaks for its workspaces, unless only these are asked for.
+        count = 1 if not runs[0].folder else None
         return suite.plan(
-            runs, scratch, environment=self.environment(scratch), prelude=_PRELUDE, files=_FILES
+            runs, scratch, environment=self.environment(scratch), prelude=_PRELUDE, files=_FILES, count=count
         )
 
     def _named(self, tree: Path, command: str) -> Found | None:

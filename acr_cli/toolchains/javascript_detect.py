@@ -33,14 +33,11 @@ class Found:
 
 
 def detect(tree: Path) -> list[Found]:
-    """The root's tests where it has any, else those of all projects below it."""
+    """The tests of all projects, the root's first."""
     known = table("javascript")["detect"]
     folders = trees.projects(tree, known["manifests"])
     found = [project for folder in folders if (project := _project(tree, folder, folders)) is not None]
-    at_root = [project for project in found if not project.folder]
-    if at_root or found:
-        return at_root or found[: table("shared")["detect"]["projects"]]
-    return list(_bare(tree)) if not folders else []
+    return found if folders else list(_bare(tree))
 
 
 def _project(tree: Path, folder: str, folders: Sequence[str]) -> Found | None:

@@ -79,7 +79,7 @@ class Rust(Tabled):
 
 def _detected(tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
     folders = trees.projects(tree, ["Cargo.toml"])
-    folders = [""] if "" in folders else folders[: table("shared")["detect"]["projects"]]
+    folders = [""] if "" in folders else folders
     options, where = arguments.of_ci(tree, ("cargo", "test"), table("rust")["arguments"]["from_ci"])
     for folder in folders:
         files = [f for f in trees.files_of(tree, folder) if f.endswith(".rs")]

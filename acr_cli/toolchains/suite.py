@@ -12,8 +12,9 @@ import json
 import re
 import shlex
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from acr_cli.protocols import CommandResult, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
@@ -83,9 +84,61 @@ def plan(
     files: Sequence[str] = (),
     shown: str = "",
     reason: str = "",
+    count: int | None = None,
 ) -> TestPlan:
-    """The script of some runs. `prelude` goes before them, at the root; `files` are ours, by name."""
-    script = ["ACR_SCRATCH=$1; export ACR_SCRATCH", *prelude, "acr_code=0"]
+    """The script of the first `count` of some runs, and of no more than the table says; `only` makes that of
+    others. `prelude` goes before them, at the root; `files` are ours, by name."""
+    most = table("shared")["detect"]["projects"]
+    kept = runs[: min(most, count or most)]
+    made = _Script(runs=tuple(kept), prelude=tuple(prelude), names=tuple(files), environment=environment)
+    written = _written(made, scratch, shown=shown, reason=reason)
+    whole = _Script(runs=tuple(runs), prelude=made.prelude, names=made.names, environment=environment)
+    return replace(written, files={**written.files, f"{scratch}/acr/runs.json": whole.index(len(kept))})
+
+
+def folders(made: TestPlan) -> tuple[str, ...]:
+    """The folders of the projects that a plan of `plan` could test, those beyond the table's number too."""
+    return tuple(dict.fromkeys(entry["folder"] for entry in _index(made)["runs"]))
+
+
+def only(made: TestPlan, wanted: Collection[str]) -> TestPlan | None:
+    """The same plan for the projects in these folders; None when there is none of them. Pure."""
+    index = _index(made)
+    runs = tuple(Run(**entry) for entry in index["runs"] if entry["folder"] in wanted)
+    if not runs:
+        return None
+    shared = table("shared")["environment"]
+    own = {k: v for k, v in made.environment.items() if k not in shared}
+    script = _Script(runs=runs, prelude=tuple(index["prelude"]), names=tuple(index["names"]), environment=own)
+    return _written(script, made.argv[2])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Script:
+    """What a plan is written from."""
+
+    runs: tuple[Run, ...]
+    prelude: tuple[str, ...]
+    names: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def index(self, count: int) -> bytes:
+        """What is needed to read the report of the first `count` runs, and to write the plan anew."""
+        runs = [asdict(run) for run in self.runs]
+        return json.dumps(
+            {"count": count, "runs": runs, "prelude": self.prelude, "names": self.names}
+        ).encode()
+
+
+def _index(made: TestPlan) -> dict[str, Any]:
+    data = next(data for path, data in made.files.items() if path.endswith("/acr/runs.json"))
+    index: dict[str, Any] = json.loads(data)
+    return index
+
+
+def _written(made: _Script, scratch: str, *, shown: str = "", reason: str = "") -> TestPlan:
+    runs = made.runs
+    script = ["ACR_SCRATCH=$1; export ACR_SCRATCH", *made.prelude, "acr_code=0"]
     for number, run in enumerate(runs):
         folder = f"$ACR_SCRATCH/reports/{number}"
         script += [f"mkdir -p {folder}", "(", f"ACR_REPORT={folder}", "export ACR_REPORT"]
@@ -97,32 +150,43 @@ def plan(
         script += [*run.lines, ")", f"acr_one=$?; echo $acr_one > {folder}/exit"]
         script += ["[ $acr_one -eq 0 ] || acr_code=$acr_one"]
     script += ["tar -C $ACR_SCRATCH/reports -cf $ACR_SCRATCH/report.tar .", "exit $acr_code", ""]
-    index = [
-        {"folder": r.folder, "runner": r.runner, "build": r.build_name, "command": r.command} for r in runs
-    ]
-    named = list(
-        dict.fromkeys(f"{run.command} (in {run.folder})" if run.folder else run.command for run in runs)
-    )
     return TestPlan(
         below_root=all(run.folder for run in runs),
-        command=shown or "; ".join(named),
+        command=shown or together([typed(run.folder, run.command) for run in runs]),
         argv=("sh", f"{scratch}/acr/run", scratch),
         reason=reason or "; ".join(dict.fromkeys(run.reason for run in runs)),
         report=f"{scratch}/report.tar",
-        environment={**table("shared")["environment"], **environment},
+        environment={**table("shared")["environment"], **made.environment},
         files={
             f"{scratch}/acr/run": "\n".join(script).encode(),
-            f"{scratch}/acr/runs.json": json.dumps(index).encode(),
-            **{f"{scratch}/acr/{name}": injected(name) for name in dict.fromkeys(("acr_cut.awk", *files))},
+            f"{scratch}/acr/runs.json": made.index(len(runs)),
+            **{
+                f"{scratch}/acr/{name}": injected(name)
+                for name in dict.fromkeys(("acr_cut.awk", *made.names))
+            },
         },
     )
+
+
+def typed(folder: str, command: str) -> str:
+    """A command of a project as a person would type it at the root. Pure."""
+    return f"cd {shlex.quote(folder)} && {command}" if folder else command
+
+
+def together(commands: Sequence[str]) -> str:
+    """Several commands in one line, each in its own shell where it goes somewhere. Pure."""
+    several = list(dict.fromkeys(commands))
+    if len(several) == 1:
+        return several[0]
+    return "; ".join(f"({each})" if each.startswith("cd ") else each for each in several)
 
 
 def read(
     made: TestPlan, report: bytes | None, result: CommandResult, readers: Mapping[str, Reader]
 ) -> SuiteReport:
     """The report of `plan` as records. Never raises on a hostile report."""
-    index = json.loads(next(data for path, data in made.files.items() if path.endswith("/acr/runs.json")))
+    whole = _index(made)
+    index = whole["runs"][: whole["count"]]
     members, unreadable = _unpack(report)
     cases: list[CaseResult] = []
     faults: list[str] = []
@@ -155,13 +219,13 @@ def read(
 
 
 def _one(
-    left: Left, entry: Mapping[str, str], result: CommandResult, readers: Mapping[str, Reader]
+    left: Left, entry: Mapping[str, Any], result: CommandResult, readers: Mapping[str, Reader]
 ) -> tuple[list[CaseResult], str]:
     cases: list[CaseResult] = []
     built = _number(left.files.get("built"))
     if built is not None:
         log = left.text("build.txt")
-        cases.append(build_case(left.path(entry["build"]), log, failed=built != 0))
+        cases.append(build_case(left.path(entry["build_name"]), log, failed=built != 0))
         if built in (126, 127):
             return [], f"the build cannot be run: {last_line(log)}"
         if built:
@@ -183,7 +247,7 @@ def _by_exit_code(left: Left, command: str, result: CommandResult) -> list[CaseR
     passed = left.code == 0
     return [
         CaseResult(
-            id=f"{command} (in {left.folder})" if left.folder else command,
+            id=typed(left.folder, command),
             outcome="passed" if passed else "failed",
             message="" if passed else last_line(left.output) or f"exit code {left.code}",
             detail="" if passed else junit.cut(left.output, junit.DETAIL_CHARS),

@@ -200,7 +200,7 @@ def test_every_module_of_a_repository_is_tested(tree: Tree) -> None:
     files = {f"{where}/{name}": text for where in ("a", "b/c") for name, text in
              (("go.mod", "module x\n"), ("x_test.go", GO_TEST))}  # fmt: skip
     _, command, _, script = first(tree({**files, "vendor/v/go.mod": "", "vendor/v/v_test.go": GO_TEST}))
-    assert command == "go test ./... (in a); go test ./... (in b/c)"
+    assert command == "(cd a && go test ./...); (cd b/c && go test ./...)"
     assert "cd a || exit 126" in script
     assert "vendor" not in script
 
@@ -209,7 +209,7 @@ def test_the_root_speaks_for_its_workspaces(tree: Tree) -> None:
     member = {"packages/a/package.json": '{"scripts": {"test": "jest"}}', "packages/a/a.js": ""}
     assert first(tree({**scripts("vitest"), **member}))[1] == "npm test"
     root = tree({**member, "package.json": '{"workspaces": ["packages/*"]}'})
-    assert first(root)[1] == "npm test (in packages/a)"
+    assert first(root)[1] == "cd packages/a && npm test"
 
 
 @pytest.mark.parametrize(
