@@ -149,6 +149,8 @@ class SuiteReport:
     output: str = ""  # head and tail of what the command printed
     seconds: float = 0.0
     fault: str = ""  # why the tests could not start: collection or import error, missing tool; else ""
+    partial: bool = False  # it stopped by itself when its time was up: `cases` are those that ran until then
+    canaries: tuple[CaseResult, ...] = ()  # tests that must fail, added to tell a true report from a forged one
 
     def failing(self) -> tuple[str, ...]:
         return tuple(case.id for case in self.cases if case.failed)
@@ -167,6 +169,7 @@ class Baseline:
     reason: str = ""  # why this command
     language: str = ""
     own: tuple[str, ...] = ()  # targets of tests that acr wrote in this run
+    flaky: tuple[str, ...] = ()  # tests that flip without a change: they count neither way
 
     @property
     def has_tests(self) -> bool:
@@ -375,6 +378,15 @@ class Signal:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """Something that looks like a way around the tests."""
+
+    kind: str  # "forged_report" | "ends_early" | "special_case" | "test_framework" | "fewer_tests"
+    text: str  # one sentence
+    decides: bool = False  # whether it alone makes the verdict a failure; else it lowers u
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
     """What was executed and what it showed; shared by every verdict but Void."""
 
@@ -387,6 +399,9 @@ class Evidence:
     report: SuiteReport | None = None
     reason: str = ""  # one sentence
     verifier: str = "tests"  # kind of verifier
+    findings: tuple[Finding, ...] = ()
+    flaky: tuple[str, ...] = ()  # tests that flip without a change: they count neither way
+    notes: tuple[str, ...] = ()  # what was not checked, or only in part; a sentence each
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
