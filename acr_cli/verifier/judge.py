@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from acr_cli.records import (
@@ -11,6 +11,7 @@ from acr_cli.records import (
     CaseResult,
     Evidence,
     Failed,
+    Finding,
     Passed,
     SuiteReport,
     Unverified,
@@ -18,6 +19,26 @@ from acr_cli.records import (
 from acr_cli.verifier import own_tests, score
 
 NAMED = 3  # how many tests a sentence names
+BUILD_FAILED = "BuildFailed"  # the exception of a build, told as a test
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beside:
+    """What was seen beside the report of the tests."""
+
+    findings: tuple[Finding, ...] = ()
+    flaky: tuple[str, ...] = ()  # these tests count neither way
+    lint: float = 1.0
+    lint_note: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def integrity(self) -> float:
+        """1 without findings; each halves it. Pure."""
+        return float(0.5 ** len(self.findings))
+
+
+_NOTHING = Beside()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,19 +49,27 @@ class Comparison:
     unfixed: tuple[str, ...]
     broken: tuple[str, ...]
     kept: int  # tests that passed before and still do
+    not_run: int = 0  # tests that passed before, and that a run that stopped by itself did not come to
 
 
-def compare(baseline: Baseline, report: SuiteReport) -> Comparison:
-    """A test that is missing or skipped does not pass; a target that is a file passes when its tests do."""
+def compare(baseline: Baseline, report: SuiteReport, flaky: Collection[str] = ()) -> Comparison:
+    """A test that is missing or skipped does not pass; a target that is a file passes when its tests do.
+
+    Where the run stopped by itself since its time was up, a test that passed before and is missing is not
+    broken: nobody knows. Flaky tests are left out."""
+    left_out = {*flaky, *baseline.flaky}
     now = {case.id: case for case in report.cases}
-    before = baseline.report.passing()
-    fixed = tuple(t for t in baseline.targets if _passes(t, now, report.cases))
-    broken = tuple(t for t in before if t not in now or not now[t].passed)
+    before = [test for test in baseline.report.passing() if test not in left_out]
+    known = [test for test in before if test in now or not report.partial]
+    wanted = [test for test in baseline.targets if test not in left_out]
+    fixed = tuple(t for t in wanted if _passes(t, now, report.cases))
+    broken = tuple(t for t in known if t not in now or not now[t].passed)
     return Comparison(
         fixed=fixed,
-        unfixed=tuple(t for t in baseline.targets if t not in set(fixed)),
+        unfixed=tuple(t for t in wanted if t not in set(fixed)),
         broken=broken,
-        kept=len(before) - len(broken),
+        kept=len(known) - len(broken),
+        not_run=len(before) - len(known),
     )
 
 
@@ -52,22 +81,36 @@ def _passes(target: str, now: dict[str, CaseResult], cases: Sequence[CaseResult]
 
 
 def judge(
-    baseline: Baseline, report: SuiteReport, *, patch: str, alternatives: int, undone: tuple[str, ...]
+    baseline: Baseline,
+    report: SuiteReport,
+    *,
+    patch: str,
+    alternatives: int,
+    undone: tuple[str, ...],
+    beside: Beside = _NOTHING,
 ) -> Passed | Failed | Unverified:
     """The verdict on a change that parses, after all tests were run once in a fresh sandbox."""
-    found = compare(baseline, report)
-    verified = not (report.fault or report.timed_out or found.unfixed or found.broken)
-    if verified and not baseline.targets:
-        return _wish(report, patch, undone)
+    found = compare(baseline, report, beside.flaky)
+    forged = any(finding.decides for finding in beside.findings)
+    verified = not (report.fault or report.timed_out or found.unfixed or found.broken or forged)
+    if verified and not found.fixed:
+        return _wish(report, patch, undone, beside)
     values = {
         "syntax": 1.0,
-        "targets": score.share(len(found.fixed), len(baseline.targets)),
-        "regressions": score.share(found.kept, found.kept + len(found.broken)),
+        "build": float(not (report.fault or any(c.exception == BUILD_FAILED for c in report.cases))),
+        "targets": score.share(len(found.fixed), len(found.fixed) + len(found.unfixed)),
+        "regressions": score.share(found.kept, found.kept + len(found.broken) + found.not_run),
+        "lint": beside.lint,
         "verified": float(verified),
+        "integrity": beside.integrity if verified else 0.0,
         "uniqueness": score.uniqueness(alternatives) if verified else 0.0,
         "given": 0.0,
     }
-    notes = {"uniqueness": f"{alternatives} other patches pass too"} if alternatives else {}
+    notes = {"lint": beside.lint_note or "not run"}
+    if alternatives:
+        notes["uniqueness"] = f"{alternatives} other patches pass too"
+    if found.not_run:
+        notes["regressions"] = f"{found.not_run} tests were not run, as their time was up"
     kind = OWN_TEST if baseline.targets and set(baseline.targets) <= set(baseline.own) else "tests"
     parts = score.signals(kind, values, notes)
     evidence = Evidence(
@@ -78,19 +121,32 @@ def judge(
         broken=found.broken,
         undone=undone,
         report=report,
-        reason=_passed(found, kind) if verified else _failed(found, report),
+        reason=_passed(found, kind) if verified else _failed(found, report, beside.findings),
         verifier=kind,
+        findings=beside.findings,
+        flaky=tuple(dict.fromkeys((*baseline.flaky, *beside.flaky))),
+        notes=beside.notes,
     )
     return Passed(evidence=evidence) if verified else Failed(evidence=evidence)
 
 
-def _wish(report: SuiteReport, patch: str, undone: tuple[str, ...]) -> Unverified:
+def _wish(report: SuiteReport, patch: str, undone: tuple[str, ...], beside: Beside) -> Unverified:
     ran = len(report.passing())
-    values = {"syntax": 1.0, "visible_tests": float(ran > 0), "heuristic": score.heuristic(patch)}
+    orderly = score.heuristic(patch) * beside.integrity
+    values = {"syntax": 1.0, "visible_tests": float(ran > 0), "heuristic": orderly}
     parts = score.signals("wish", values, {"visible_tests": f"{ran} passed before and pass now"})
     reason = f"{ran} tests pass as before, but none failed before the change, so none shows that it works."
     return Unverified(
-        evidence=Evidence(u=score.u(parts), signals=parts, undone=undone, report=report, reason=reason)
+        evidence=Evidence(
+            u=score.u(parts),
+            signals=parts,
+            undone=undone,
+            report=report,
+            reason=reason,
+            findings=beside.findings,
+            flaky=beside.flaky,
+            notes=beside.notes,
+        )
     )
 
 
@@ -111,7 +167,7 @@ def without_tests(patch: str, undone: tuple[str, ...]) -> Unverified:
 
 def rejected(reason: str, baseline: Baseline, undone: tuple[str, ...], *, syntax: float = 1.0) -> Failed:
     """The verdict before any test is run: nothing was changed, or it does not parse."""
-    values = {"syntax": syntax, "targets": 0.0, "regressions": 0.0, "verified": 0.0, "uniqueness": 0.0}
+    values = {**dict.fromkeys(score.WEIGHTS["tests"], 0.0), "syntax": syntax}
     parts = score.signals("tests", values, {"targets": "not run", "regressions": "not run"})
     return Failed(
         evidence=Evidence(
@@ -129,10 +185,16 @@ def _passed(found: Comparison, kind: str) -> str:
     if kind == OWN_TEST:
         return own_tests.passed(found.fixed, found.kept)
     were = "test that failed passes" if len(found.fixed) == 1 else "tests that failed pass"
-    return f"{len(found.fixed)} {were} now, and all {found.kept} that passed still do."
+    said = f"{len(found.fixed)} {were} now, and all {found.kept} that passed still do"
+    if found.not_run:
+        said = f"{said}, as far as they were run: {found.not_run} others were not, as their time was up"
+    return f"{said}."
 
 
-def _failed(found: Comparison, report: SuiteReport) -> str:
+def _failed(found: Comparison, report: SuiteReport, findings: Sequence[Finding] = ()) -> str:
+    decisive = [finding.text for finding in findings if finding.decides]
+    if decisive and not (found.unfixed or found.broken):
+        return decisive[0]
     if report.fault:
         return f"{report.fault[0].upper()}{report.fault[1:]}."
     if report.timed_out:

@@ -175,7 +175,7 @@ def _evidence(
     unfixed: tuple[str, ...] = (),
 ) -> Evidence:
     done = float(bool(fixed))
-    values = {"syntax": 1.0, "targets": done, "regressions": 1.0, "verified": done, "given": 0.0}
+    values = {**dict.fromkeys(score.WEIGHTS[OWN_TEST], 1.0), "targets": done, "verified": done, "given": 0.0}
     parts = score.signals(OWN_TEST, values) if fixed else ()
     return Evidence(
         u=score.u(parts),

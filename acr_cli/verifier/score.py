@@ -2,18 +2,33 @@
 
 u = sum_k w[kind, k] * s_k, the weights of a kind summing to 1. The kinds of evidence:
 
-- `tests`: the change was measured by tests: there were targets, or something broke. Signals: `syntax` (share
-  of the touched files that parse), `targets` (share of the target tests that pass now), `regressions` (share
-  of the tests that passed before and still do), `verified` (1 when all targets pass and nothing broke) and
-  `uniqueness` (of a verified change: 1 / (1 + log2(1 + n)), n other patches that pass too). As `verified`
-  weighs 0.35 and only a verified change has uniqueness, a failed one stays below 0.45, a verified one is at
-  least 0.80.
-- `own_test`: as `tests`, where all targets are tests that acr wrote. `given`, which stands for a test that
-  was there before or came from the user, is 0, so that a verified change is worth 0.80 at most.
+- `tests`: an edit was measured by tests: there were targets, or something broke.
+- `own_test`: the same, where all targets are tests that acr wrote.
 - `judge`: a model's opinion on a change that nothing executed could show. `executed` is 0, so that it stays
   below what any executed proof gives.
 - `wish`: tests say nothing about what was asked for. The published weights for tasks without a real test
   score hold: 0.3 syntax, 0.4 visible tests, 0.3 heuristic.
+
+| signal        | tests | own_test | judge | wish | what it is                                              |
+|---------------|-------|----------|-------|------|---------------------------------------------------------|
+| syntax        | .05   | .05      | .10   | .30  | share of the touched files that parse                   |
+| build         | .05   | .05      |       |      | 1 when everything that the tests need was built         |
+| targets       | .15   | .15      |       |      | share of the target tests that pass now                 |
+| regressions   | .15   | .15      |       |      | share of the tests that passed before and still do      |
+| lint          | .05   | .05      |       |      | 1 / (1 + new findings of the repository's own linter)   |
+| integrity     | .10   | .10      |       |      | of a verified change: halved by each finding            |
+| verified      | .30   | .25      |       |      | 1 when all targets pass and nothing broke               |
+| uniqueness    | .15   |          |       |      | of a verified change: 1 / (1 + log2(1 + n)), where n    |
+|               |       |          |       |      | other patches pass as well                              |
+| given         |       | .20      |       |      | 1 for a test that was there before or is the user's     |
+| visible_tests |       |          | .20   | .40  | 1 when tests that passed before do so now               |
+| heuristic     |       |          |       | .30  | how orderly the patch looks                             |
+| judge         |       |          | .40   |      | a model's opinion                                       |
+| executed      |       |          | .30   |      | 0: nothing executed shows that the change works         |
+
+By tests, a change that failed is worth 0.45 at most, and one that is verified 0.70 at least; by a test that
+acr wrote it is worth between 0.65 and 0.80. A linter that the repository does not have, or that was not run,
+counts as 1.
 """
 
 from __future__ import annotations
@@ -24,9 +39,13 @@ from collections.abc import Mapping
 
 from acr_cli.records import Signal
 
+_MEASURED = {
+    "syntax": 0.05, "build": 0.05, "targets": 0.15, "regressions": 0.15, "lint": 0.05, "integrity": 0.10,
+}  # fmt: skip
+
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
-    "tests": {"syntax": 0.05, "targets": 0.20, "regressions": 0.20, "verified": 0.35, "uniqueness": 0.20},
-    "own_test": {"syntax": 0.05, "targets": 0.20, "regressions": 0.20, "verified": 0.35, "given": 0.20},
+    "tests": {**_MEASURED, "verified": 0.30, "uniqueness": 0.15},
+    "own_test": {**_MEASURED, "verified": 0.25, "given": 0.20},
     "judge": {"syntax": 0.1, "visible_tests": 0.2, "judge": 0.4, "executed": 0.3},
     "wish": {"syntax": 0.3, "visible_tests": 0.4, "heuristic": 0.3},
 }

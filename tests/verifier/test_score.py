@@ -25,6 +25,16 @@ def test_without_a_real_test_score_the_published_weights_hold() -> None:
     assert score.WEIGHTS["wish"] == {"syntax": 0.3, "visible_tests": 0.4, "heuristic": 0.3}
 
 
+@pytest.mark.parametrize("kind", sorted(score.WEIGHTS))
+def test_the_table_that_is_documented_is_the_one_that_holds(kind: str) -> None:
+    rows = [line.strip("|").split("|") for line in (score.__doc__ or "").splitlines() if "|" in line]
+    column = [cell.strip() for cell in rows[0]].index(kind)
+    documented = {
+        row[0].strip(): float(row[column]) for row in rows[2:] if row[column].strip() and row[0].strip()
+    }
+    assert documented == pytest.approx(dict(score.WEIGHTS[kind]))
+
+
 @given(kinds, st.data())
 def test_u_rises_when_any_signal_rises(kind: str, data: st.DataObject) -> None:
     low = {name: data.draw(unit, label=name) for name in score.WEIGHTS[kind]}
@@ -81,10 +91,10 @@ def test_a_verified_change_scores_high_and_a_failed_one_low(
         case Passed(evidence=found):
             assert good
             assert baseline.targets
-            assert found.u >= 0.7
+            assert found.u > 0.7
         case Failed(evidence=found):
             assert not good
-            assert found.u < 0.5
+            assert found.u <= 0.451
         case Unverified():
             assert good
             assert not baseline.targets
