@@ -8,11 +8,12 @@ candidate for this run; a verified one ends the step. Method: Agent-as-a-Router 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 from acr_cli import __version__
+from acr_cli.course import Course, aimed, attempts_at, findings, informed, replanned
 from acr_cli.errors import AcrError, BudgetExhausted, Interrupted, NoEligibleModel, StoreError
 from acr_cli.events import (
     AttemptFinished,
@@ -25,7 +26,7 @@ from acr_cli.events import (
     StepStarted,
     VerdictReached,
 )
-from acr_cli.progress import NEEDS_MODEL, Progress, Trial
+from acr_cli.progress import NEEDS_MODEL, Checkpoint, Progress, Trial
 from acr_cli.protocols import Backend, Budget, Observer, Planner, Policy, Sandbox, Store, Tree, Verifier
 from acr_cli.records import (
     VERDICT_NAMES,
@@ -73,18 +74,9 @@ class Parts:
     clock: Callable[[], float]  # Unix time
     attempts: int = 3  # for each step
     plan_only: bool = False
-
-
-@dataclass(kw_only=True, slots=True)
-class Course:
-    """One step on its way from candidate to candidate."""
-
-    step: Step
-    baseline: Baseline
-    eligible: Sequence[Candidate]
-    start: str  # checkpoint of the tree
-    failed: list[str] = field(default_factory=list)  # ids of candidates
-    void: list[str] = field(default_factory=list)
+    approve: Callable[[tuple[Step, ...]], tuple[Step, ...]] = lambda steps: steps  # what is left of a plan
+    keep: Callable[[Checkpoint], None] = lambda _: None  # durably, so that a killed run can go on
+    resumed: Checkpoint | None = None  # where to go on
 
 
 class Loop:
@@ -102,7 +94,8 @@ class Loop:
         )
         self.start = ""  # checkpoint of the tree
         self.answered: dict[str, float] = {}  # when a candidate's model was last called
-        self.shared: list[Outcome] = []  # plan and review steps, until the run's end is known
+        self.shared: list[Outcome] = []  # steps whose worth is not known before the run's end
+        self.plan: Step | None = None  # what a new plan may be made from, once
 
     def fix(self, task: Task) -> RunResult:
         """Carry the task out in the run's tree. Every end is a result; nothing of the user's is touched."""
@@ -120,65 +113,125 @@ class Loop:
     def _carry_out(self, task: Task) -> RunResult:
         parts = self.parts
         self.start = parts.tree.checkpoint()
-        baseline = parts.verifier.baseline(task, parts.tree)
-        parts.emit(BaselineMeasured(baseline=baseline))
+        if parts.resumed is not None:
+            self.progress.take_up(parts.resumed)
+            self.shared = list(parts.resumed.shared)
+        baseline = self._baseline(task)
         if not task.is_wish and not baseline.targets:
             summary = "All tests pass: there is nothing to fix."
             return self.progress.result(Status.NOTHING_TO_FIX, summary)
-        self._take_all(parts.planner.outline(task, baseline), baseline)
+        self._take_all(self._outline(task, baseline), baseline)
         patch, files = parts.tree.diff(self.start), parts.tree.changed(self.start)
         return self.progress.conclusion(patch, files)
+
+    def _baseline(self, task: Task) -> Baseline:
+        """Measured, unless it is known from before and the tests would be run as they were."""
+        parts, kept = self.parts, self.parts.resumed
+        if kept is not None and parts.verifier.take_up(task, parts.tree, kept.baseline):
+            return kept.baseline
+        baseline = parts.verifier.baseline(task, parts.tree)
+        parts.emit(BaselineMeasured(baseline=baseline))
+        return baseline
+
+    def _outline(self, task: Task, baseline: Baseline) -> Sequence[Step]:
+        """The steps to take; of a run that goes on those that are left, on the tree as the others left it."""
+        kept = self.parts.resumed
+        if kept is None:
+            return self.parts.planner.outline(task, baseline)
+        self.parts.tree.apply(kept.patch)
+        return kept.queue
+
+    def _mark(self, queue: Sequence[Step], baseline: Baseline) -> None:
+        """Keep how far the run has come."""
+        patch = self.parts.tree.diff(self.start)
+        self.parts.keep(
+            self.progress.kept(queue, tree=self.start, patch=patch, baseline=baseline, shared=self.shared)
+        )
 
     def _take_all(self, outline: Sequence[Step], baseline: Baseline) -> None:
         self.parts.emit(PlanMade(steps=tuple(outline)))
         queue = deque(outline)
+        self._mark(tuple(queue), baseline)
         while queue:
             step = queue.popleft()
             if self.parts.plan_only and step.kind is not StepKind.PLAN:
                 self.progress.planned.append(step)
                 continue
             self.parts.budget.count_step()
-            proposed = self._take(step, baseline)
+            trial = self._take(*aimed(step, baseline, queue), edits_follow=any(map(_edits, queue)))
+            baseline = informed(baseline, trial)
+            proposed = trial.proposed if trial else ()
             if proposed:
                 self.parts.emit(PlanMade(steps=proposed))
-                queue.extendleft(reversed(proposed))
-            if isinstance(self.progress.last, Failed | Void):
+                queue.extendleft(reversed(self.parts.approve(proposed)))
+            if again := self._plan_again(step, trial, queue):
+                queue = deque([again])
+            elif isinstance(self.progress.last, Failed | Void):
                 return
+            self._mark(tuple(queue), baseline)
 
-    def _take(self, step: Step, baseline: Baseline) -> tuple[Step, ...]:
-        """One step, from candidate to candidate; the steps that it proposes, if it is a plan."""
+    def _plan_again(self, step: Step, trial: Trial | None, left: Collection[Step]) -> Step | None:
+        """A new plan, once in a run, where a step of the first one failed for good or a review found more."""
+        plan, last = self.plan, self.progress.last
+        if step.kind is StepKind.PLAN:
+            self.plan = step if not self.progress.replanned else None
+        if plan is None or step.kind is StepKind.PLAN or trial is None:
+            return None
+        known, lesson = findings(trial) if not any(map(_edits, left)) else "", None
+        if step.kind is StepKind.EDIT and isinstance(last, Failed):
+            known = f"this step failed: {' '.join(step.text.split())[:200]}"
+            reason = self.parts.explain(last.evidence)
+            lesson = Lesson(candidate=trial.candidate.id, patch=trial.attempt.patch, reason=reason)
+        if not known:
+            return None
+        self.plan, self.progress.replanned = None, True
+        self.parts.emit(Notice(level="info", text=f"A new plan is made, once: {known}"))
+        return replanned(plan, self.progress.done, known, lesson)
+
+    def _take(self, step: Step, baseline: Baseline, *, edits_follow: bool) -> Trial | None:
+        """One step, from candidate to candidate; the last trial of it."""
         parts, progress = self.parts, self.progress
         parts.emit(StepStarted(step=step))
         eligible = [c for c in parts.candidates if parts.backends[c.backend].eligible(step)]
         if not eligible:
             raise NoEligibleModel("This task needs a language model, and none may be used.", hint=NEEDS_MODEL)
-        course = Course(step=step, baseline=baseline, eligible=eligible, start=parts.tree.checkpoint())
-        progress.begun()
+        course = Course(
+            step=step,
+            baseline=baseline,
+            eligible=eligible,
+            start=parts.tree.checkpoint(),
+            attempts=attempts_at(step, parts.attempts),
+        )
+        progress.begun(step, edits_follow=edits_follow)
         spent, trial = parts.budget.spent_usd, None
         try:
-            while len(course.failed) < parts.attempts and (following := self._try(course)):
+            while len(course.failed) < course.attempts and (following := self._try(course)):
                 trial = following
                 self._remember(trial, eligible)
-                match trial.verdict:
-                    case Passed() | Unverified():
-                        progress.best = self._so_far(trial.attempt)
-                        break
-                    case Failed(evidence=evidence):
-                        course.failed.append(trial.candidate.id)
-                        progress.failed(self._so_far(trial.attempt), evidence)
-                        lesson = Lesson(
-                            candidate=trial.candidate.id,
-                            patch=trial.attempt.patch,
-                            reason=parts.explain(evidence),
-                        )
-                        course.step = replace(course.step, lessons=(*course.step.lessons, lesson))
-                    case Void(reason=reason):
-                        course.void.append(trial.candidate.id)
-                        progress.faults.append(f"{trial.candidate.id}: {reason}")
+                if self._settle(course, trial):
+                    break
                 parts.tree.restore(course.start)
         finally:
             progress.finished(course.step, trial, cost_usd=parts.budget.spent_usd - spent)
-        return trial.attempt.steps if trial and isinstance(trial.verdict, Unverified) else ()
+        return trial
+
+    def _settle(self, course: Course, trial: Trial) -> bool:
+        """What a trial means for its step; whether that ends it."""
+        progress = self.progress
+        match trial.verdict:
+            case Passed() | Unverified():
+                progress.succeeded(course.step, self._so_far(trial.attempt))
+                return True
+            case Failed(evidence=evidence):
+                course.failed.append(trial.candidate.id)
+                progress.failed(course.step, self._so_far(trial.attempt), evidence)
+                reason = self.parts.explain(evidence)
+                lesson = Lesson(candidate=trial.candidate.id, patch=trial.attempt.patch, reason=reason)
+                course.step = replace(course.step, lessons=(*course.step.lessons, lesson))
+            case Void(reason=reason):
+                course.void.append(trial.candidate.id)
+                progress.faults.append(f"{trial.candidate.id}: {reason}")
+        return False
 
     def _try(self, course: Course) -> Trial | None:
         """The next candidate's attempt and its verdict; None when nobody is left or going on does not pay."""
@@ -186,7 +239,12 @@ class Loop:
         parts.budget.check()
         seen = parts.observer.observe(step, failed=course.failed, unavailable=course.void)
         warm = tuple(c for c, at in self.answered.items() if parts.clock() - at < CACHED_SECONDS)
-        context = replace(seen, attempts=parts.attempts - len(course.failed), warm=warm)
+        context = replace(
+            seen,
+            attempts=course.attempts - len(course.failed),
+            warm=warm,
+            verifier=course.verifier or seen.verifier,
+        )
         choice = parts.policy.choose(context, course.eligible, parts.rng)
         if choice is None:
             if any(c.id not in {*course.failed, *course.void} for c in course.eligible):
@@ -271,7 +329,8 @@ class Loop:
             shared_credit=step.kind in (StepKind.PLAN, StepKind.REVIEW),
             acr_version=__version__,
         )
-        if outcome.shared_credit:
+        written = step.kind is StepKind.TEST and isinstance(trial.verdict, Unverified)
+        if outcome.shared_credit or (written and evidence.unfixed):
             self.shared.append(outcome)
         else:
             self._keep(outcome)
@@ -285,6 +344,17 @@ class Loop:
             self.parts.emit(Remembered(outcome=outcome.id))
 
     def _share_credit(self, status: Status) -> None:
+        """A plan and a review are worth what the run came to; a test, once a change made it pass."""
         verdict = {Status.FIXED: "passed", Status.NOT_FIXED: "failed"}.get(status, "unverified")
         for outcome in self.shared:
-            self._keep(replace(outcome, verdict=verdict))
+            if outcome.shared_credit:
+                self._keep(replace(outcome, verdict=verdict))
+            elif verdict == "passed":
+                u = self.progress.evidence.u if self.progress.evidence else outcome.u
+                self._keep(replace(outcome, verdict=verdict, u=u))
+            else:
+                self._keep(outcome)
+
+
+def _edits(step: Step) -> bool:
+    return step.kind is StepKind.EDIT

@@ -149,22 +149,23 @@ Emit = Callable[[Event], None]
 
 def to_json(event: Event) -> dict[str, Any]:
     """The JSON shape of an event: `type`, `schema`, and its fields. Pure."""
-    return {"type": event.type, "schema": SCHEMA, **_plain(event)}
+    return {"type": event.type, "schema": SCHEMA, **plain(event)}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A record as a JSON value; a verdict has its name as `kind`. Pure."""
     match value:
         case Passed() | Failed() | Unverified():
-            return {"kind": VERDICT_NAMES[type(value)], **_plain(value.evidence)}
+            return {"kind": VERDICT_NAMES[type(value)], **plain(value.evidence)}
         case Void():
             return {"kind": "void", "reason": value.reason}
         case Enum():
             return value.value
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+            return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
         case dict():
-            return {str(k): _plain(v) for k, v in value.items()}
+            return {str(k): plain(v) for k, v in value.items()}
         case list() | tuple():
-            return [_plain(v) for v in value]
+            return [plain(v) for v in value]
         case _:
             return value

@@ -10,11 +10,13 @@ from acr_cli.protocols import Budget
 from acr_cli.records import (
     EXIT_CODES,
     Attempt,
+    Baseline,
     Candidate,
     Choice,
     Context,
     Evidence,
     Failed,
+    Outcome,
     Passed,
     Receipt,
     RunResult,
@@ -42,6 +44,27 @@ class Trial:
     verdict: Verdict
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoint:
+    """All that a run needs to go on after the step that ended last."""
+
+    tree: str  # the run's first checkpoint of its tree
+    patch: str  # what the steps so far have left in it, against `tree`
+    baseline: Baseline
+    queue: tuple[Step, ...]  # steps that are still to be taken
+    taken: int  # steps that were
+    spent_usd: float
+    seconds: float  # since the run began
+    usage: Usage
+    steps: tuple[StepReport, ...]
+    last: Verdict | None
+    best: Attempt | None
+    evidence: Evidence | None
+    strongest: str
+    strongest_usd: float | None
+    shared: tuple[Outcome, ...]  # plan and review steps, remembered at the end of the run
+
+
 NEEDS_MODEL = (
     "Run `acr config init`, or add a model with `acr models add`; a local Ollama works without a key."
 )
@@ -67,6 +90,46 @@ class Progress:
     strongest: str = ""
     strongest_usd: float | None = None
 
+    def kept(
+        self,
+        queue: Sequence[Step],
+        *,
+        tree: str,
+        patch: str,
+        baseline: Baseline,
+        shared: Sequence[Outcome],
+    ) -> Checkpoint:
+        """What is needed to go on from here; `queue` are the steps that are left."""
+        return Checkpoint(
+            tree=tree,
+            patch=patch,
+            baseline=baseline,
+            queue=tuple(queue),
+            taken=len(self.steps),
+            spent_usd=self.budget.spent_usd,
+            seconds=self.clock() - self.started,
+            usage=self.usage,
+            steps=tuple(self.steps),
+            last=self.last,
+            best=self.best,
+            evidence=self.evidence,
+            strongest=self.strongest,
+            strongest_usd=self.strongest_usd,
+            shared=tuple(shared),
+        )
+
+    def take_up(self, kept: Checkpoint) -> None:
+        """Go on where a run was: its money, steps and time count on.
+
+        Raises: BudgetExhausted where it has taken as many steps as it may."""
+        self.budget.charge(kept.spent_usd)
+        for _ in range(kept.taken):
+            self.budget.count_step()
+        self.started = self.clock() - kept.seconds
+        self.usage, self.steps, self.last = kept.usage, list(kept.steps), kept.last
+        self.best, self.evidence = kept.best, kept.evidence
+        self.strongest, self.strongest_usd = kept.strongest, kept.strongest_usd
+
     def foresee(self, choice: Choice, eligible: Sequence[Candidate]) -> None:
         """Before a step's first attempt: what the most able model alone is expected to cost for it."""
         models = {c.id for c in eligible if c.model}
@@ -76,16 +139,28 @@ class Progress:
             self.strongest = strongest.candidate
             self.strongest_usd = (self.strongest_usd or 0.0) + (strongest.cost_usd or 0.0)
 
-    def begun(self) -> None:
-        """A step begins; what the steps before it left stays the best until it has something."""
+    def begun(self, step: Step, *, edits_follow: bool = False) -> None:
+        """A step begins; what the steps before it left stays the best until it has something.
+
+        A review beside edits, and a test that proves nothing yet, do not decide how the run ends."""
+        edits = edits_follow or any(report.kind is StepKind.EDIT for report in self.steps)
+        helps = step.kind in (StepKind.TEST, StepKind.REVIEW) and edits
+        self.aside = (self.last, self.evidence) if helps else None
         self.evidence, self.rank = None, (False, -1.0)
 
-    def failed(self, attempt: Attempt, evidence: Evidence) -> None:
+    def succeeded(self, step: Step, attempt: Attempt) -> None:
+        """Nothing speaks against an attempt: it stays in the tree."""
+        if attempt.patch or self.best is None:
+            self.best = attempt
+        if step.kind in (StepKind.EDIT, StepKind.TEST) and attempt.patch:
+            self.done.append(step)
+
+    def failed(self, step: Step, attempt: Attempt, evidence: Evidence) -> None:
         """A verified failure: the best of them is kept."""
         rank = (bool(attempt.patch), evidence.u)
         if rank > self.rank:
             self.evidence, self.rank = evidence, rank
-            self.best = attempt if attempt.patch else self.best
+            self.best = attempt if attempt.patch and step.kind is not StepKind.TEST else self.best
 
     def finished(self, step: Step, trial: Trial | None, *, cost_usd: float) -> None:
         """A step is over; `trial` is its last one."""
@@ -109,6 +184,9 @@ class Progress:
                 cost_usd=cost_usd,
             )
         )
+        if self.aside is not None and not isinstance(verdict, Passed):
+            self.last, self.evidence = self.aside
+        self.aside = None
 
     def conclusion(self, patch: str, files: tuple[str, ...]) -> RunResult:
         """The result of a run whose steps are over; `patch` is what they left in the tree.

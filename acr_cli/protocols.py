@@ -387,6 +387,8 @@ class Edit:
     path: str
     replace: str | None  # None: delete the file
     search: str | None = None
+    line: int | None = None  # where `search` is said to begin, from 1; decides between equal places only
+    target: str = ""  # where the file is moved to, as it is; nothing else happens to it then
 
 
 class EditFormat(Protocol):
