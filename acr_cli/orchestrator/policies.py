@@ -23,14 +23,16 @@ def open_policy(
     *,
     exploration: float,
     voters: Sequence[str] = (),
+    advisors: Sequence[Voter] = (),
     value_of_success: float = VALUE_OF_SUCCESS,
     value_of_hour: float = 0.0,
 ) -> Policy:
-    """A policy with the built-in voters and these further ones (entry points of `acr_cli.voters`). Values are
-    in USD.
+    """A policy with the built-in voters, these further ones (entry points of `acr_cli.voters`) and trained
+    advisors. Values are in USD.
 
     Raises: ConfigurationError."""
     ballot: list[Voter] = [load("voters", voter, BUILTIN)() for voter in dict.fromkeys((*BUILTIN, *voters))]
+    ballot += advisors
     if name == "learned":
         return Learned(
             [voter for voter in ballot if voter.name not in _OF_THE_VOTE],

@@ -38,6 +38,7 @@ class Key:
 
 SANDBOXES = ("auto", "docker", "bubblewrap", "none")
 POLICIES = ("learned", "acrouter", "escalate", "fixed")
+ROUTER_PROMPTS = ("zero-shot", "few-shot", "statistics")
 
 KEYS: tuple[Key, ...] = (
     Key(
@@ -109,6 +110,15 @@ KEYS: tuple[Key, ...] = (
     Key(name="setup", field="setup", kind="text", about="the command that installs dependencies"),
     Key(name="copy_ignored", field="copy_ignored", kind="list", about="ignored files that the tests need"),
     Key(name="voters", field="voters", kind="list", about="installed voters besides the built-in ones"),
+    Key(name="policy_models", field="policy_models", kind="list", about="trained policy models that vote"),
+    Key(name="router", field="router", kind="text", about="a model that is asked whom to choose"),
+    Key(
+        name="router_prompt",
+        field="router_prompt",
+        kind="text",
+        choices=ROUTER_PROMPTS,
+        about="what the router is told",
+    ),
     Key(name="toolchains", field="toolchains", kind="list", about="installed toolchains, asked first"),
     Key(name="backends", field="backends", kind="list", about="installed backends that may take a step"),
     Key(name="commit", field="commit", kind="flag", about="commit a verified fix"),

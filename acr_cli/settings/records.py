@@ -59,6 +59,10 @@ class Settings:
     setup: str | None = None
     copy_ignored: tuple[str, ...] = ()
 
+    policy_models: tuple[str, ...] = ()  # trained ones that vote, by name
+    router: str | None = None  # a model of the pool that is asked whom to choose
+    router_prompt: str = "statistics"  # "zero-shot" | "few-shot" | "statistics"
+
     voters: tuple[str, ...] = ()  # installed parts besides the built-in ones, by name
     toolchains: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
