@@ -115,7 +115,7 @@ class Loop:
         self.start = parts.tree.checkpoint()
         if parts.resumed is not None:
             self.progress.take_up(parts.resumed)
-            self.shared = list(parts.resumed.shared)
+            self.shared, self.plan = list(parts.resumed.shared), parts.resumed.plan
         baseline = self._baseline(task)
         if not task.is_wish and not baseline.targets:
             summary = "All tests pass: there is nothing to fix."
@@ -143,9 +143,18 @@ class Loop:
 
     def _mark(self, queue: Sequence[Step], baseline: Baseline) -> None:
         """Keep how far the run has come."""
-        patch = self.parts.tree.diff(self.start)
         self.parts.keep(
-            self.progress.kept(queue, tree=self.start, patch=patch, baseline=baseline, shared=self.shared)
+            Checkpoint(
+                tree=self.start,
+                patch=self.parts.tree.diff(self.start),
+                baseline=baseline,
+                queue=tuple(queue),
+                plan=self.plan,
+                spent_usd=self.parts.budget.spent_usd,
+                seconds=self.parts.clock() - self.progress.started,
+                progress=self.progress.kept(),
+                shared=tuple(self.shared),
+            )
         )
 
     def _take_all(self, outline: Sequence[Step], baseline: Baseline) -> None:
@@ -224,7 +233,7 @@ class Loop:
                 return True
             case Failed(evidence=evidence):
                 course.failed.append(trial.candidate.id)
-                progress.failed(course.step, self._so_far(trial.attempt), evidence)
+                progress.failed(self._so_far(trial.attempt), evidence)
                 reason = self.parts.explain(evidence)
                 lesson = Lesson(candidate=trial.candidate.id, patch=trial.attempt.patch, reason=reason)
                 course.step = replace(course.step, lessons=(*course.step.lessons, lesson))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from acr_cli.errors import AcrError, ProviderError
 from acr_cli.protocols import Budget
@@ -43,6 +44,11 @@ class Trial:
     attempt: Attempt
     verdict: Verdict
 
+    @property
+    def proposed(self) -> tuple[Step, ...]:
+        """Further steps, of a plan."""
+        return self.attempt.steps if isinstance(self.verdict, Unverified) else ()
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checkpoint:
@@ -52,17 +58,11 @@ class Checkpoint:
     patch: str  # what the steps so far have left in it, against `tree`
     baseline: Baseline
     queue: tuple[Step, ...]  # steps that are still to be taken
-    taken: int  # steps that were
+    plan: Step | None  # what a new plan may be made from
     spent_usd: float
     seconds: float  # since the run began
-    usage: Usage
-    steps: tuple[StepReport, ...]
-    last: Verdict | None
-    best: Attempt | None
-    evidence: Evidence | None
-    strongest: str
-    strongest_usd: float | None
-    shared: tuple[Outcome, ...]  # plan and review steps, remembered at the end of the run
+    progress: Mapping[str, Any]  # what `Progress` knew: its fields, by name
+    shared: tuple[Outcome, ...]  # outcomes that are remembered at the end of the run
 
 
 NEEDS_MODEL = (
@@ -89,46 +89,28 @@ class Progress:
     faults: list[str] = field(default_factory=list)  # reasons of void attempts
     strongest: str = ""
     strongest_usd: float | None = None
+    done: list[Step] = field(default_factory=list)  # edit and test steps that came to something
+    replanned: bool = False  # whether a second plan was made
+    aside: tuple[Verdict | None, Evidence | None] | None = None
+    """What counts still, while a step is on its way that proves nothing by itself."""
 
-    def kept(
-        self,
-        queue: Sequence[Step],
-        *,
-        tree: str,
-        patch: str,
-        baseline: Baseline,
-        shared: Sequence[Outcome],
-    ) -> Checkpoint:
-        """What is needed to go on from here; `queue` are the steps that are left."""
-        return Checkpoint(
-            tree=tree,
-            patch=patch,
-            baseline=baseline,
-            queue=tuple(queue),
-            taken=len(self.steps),
-            spent_usd=self.budget.spent_usd,
-            seconds=self.clock() - self.started,
-            usage=self.usage,
-            steps=tuple(self.steps),
-            last=self.last,
-            best=self.best,
-            evidence=self.evidence,
-            strongest=self.strongest,
-            strongest_usd=self.strongest_usd,
-            shared=tuple(shared),
-        )
+    def kept(self) -> dict[str, Any]:
+        """What a run that goes on needs to know, by the names of the fields."""
+        return {
+            name: list(value) if isinstance(value := getattr(self, name), list) else value
+            for name in kept_fields()
+        }
 
     def take_up(self, kept: Checkpoint) -> None:
         """Go on where a run was: its money, steps and time count on.
 
         Raises: BudgetExhausted where it has taken as many steps as it may."""
-        self.budget.charge(kept.spent_usd)
-        for _ in range(kept.taken):
-            self.budget.count_step()
+        for name, value in kept.progress.items():
+            setattr(self, name, value)
         self.started = self.clock() - kept.seconds
-        self.usage, self.steps, self.last = kept.usage, list(kept.steps), kept.last
-        self.best, self.evidence = kept.best, kept.evidence
-        self.strongest, self.strongest_usd = kept.strongest, kept.strongest_usd
+        self.budget.charge(kept.spent_usd)
+        for _ in self.steps:
+            self.budget.count_step()
 
     def foresee(self, choice: Choice, eligible: Sequence[Candidate]) -> None:
         """Before a step's first attempt: what the most able model alone is expected to cost for it."""
@@ -155,12 +137,12 @@ class Progress:
         if step.kind in (StepKind.EDIT, StepKind.TEST) and attempt.patch:
             self.done.append(step)
 
-    def failed(self, step: Step, attempt: Attempt, evidence: Evidence) -> None:
+    def failed(self, attempt: Attempt, evidence: Evidence) -> None:
         """A verified failure: the best of them is kept."""
         rank = (bool(attempt.patch), evidence.u)
         if rank > self.rank:
             self.evidence, self.rank = evidence, rank
-            self.best = attempt if attempt.patch and step.kind is not StepKind.TEST else self.best
+            self.best = attempt if attempt.patch and self.aside is None else self.best
 
     def finished(self, step: Step, trial: Trial | None, *, cost_usd: float) -> None:
         """A step is over; `trial` is its last one."""
@@ -262,6 +244,12 @@ class Progress:
 
     def _kept(self) -> tuple[str, tuple[str, ...]]:
         return (self.best.patch, self.best.files) if self.best else ("", ())
+
+
+def kept_fields() -> tuple[str, ...]:
+    """The fields of `Progress` that a run takes with it when it goes on in another process."""
+    its_own = ("run", "budget", "clock", "started", "has_models")
+    return tuple(each.name for each in fields(Progress) if each.name not in its_own)
 
 
 def _line(step: Step) -> str:
