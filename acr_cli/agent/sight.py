@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from acr_cli.agent.applying import numbered
 from acr_cli.agent.repomap.drawing import RepoMap
+from acr_cli.agent.text import numbered
 from acr_cli.agent.unseen import (
     IGNORE_FILE,
     is_generated,

@@ -13,9 +13,10 @@ from fnmatch import fnmatch
 from types import MappingProxyType
 from typing import Any
 
-from acr_cli.agent.applying import apply_edits, numbered
+from acr_cli.agent.applying import apply_edits
 from acr_cli.agent.prompts import cut
 from acr_cli.agent.sight import Sight
+from acr_cli.agent.text import numbered
 from acr_cli.agent.unseen import HEAD, is_generated_text
 from acr_cli.errors import BadReply, PathRefused
 from acr_cli.protocols import Budget, CommandResult, Edit, Limits, Sandbox, Session, Tool, ToolCall

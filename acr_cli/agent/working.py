@@ -77,7 +77,7 @@ class ToolWork:
         if marked is None:
             return ""
         try:
-            paths = apply_edits(self.toolbox.tree, marked.parse(text), check=self.toolbox.sight.check)
+            paths = apply_edits(self.toolbox.tree, marked.parse(text), check=self.toolbox.sight.check).paths
         except (BadReply, PathRefused) as error:
             self.emit(ToolCalled(name="edits", argument="", ok=False, result=_line(error.message)))
             return ""
@@ -144,7 +144,7 @@ class TextWork:
                 self.talk.say(self._opened(asked))
                 continue
             try:
-                paths = apply_edits(self.sight.tree, self._edits(reply), check=self.sight.check)
+                paths = apply_edits(self.sight.tree, self._edits(reply), check=self.sight.check).paths
             except (BadReply, PathRefused) as error:
                 wrong = error.message
                 self.emit(ToolCalled(name="edits", argument="", ok=False, result=_line(wrong)))
