@@ -17,6 +17,7 @@ from acr_cli.events import Event, Notice, PlanMade
 from acr_cli.orchestrator.policies import open_policy
 from acr_cli.protocols import Backend, Budget, Recipe, Sandbox, Session, Tree
 from acr_cli.records import (
+    OWN_TEST,
     Attempt,
     Baseline,
     Candidate,
@@ -560,25 +561,165 @@ def test_a_plan_proposes_steps_that_are_taken_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "verdict"),
-    [(writes(GOOD), "passed"), (writes(BAD), "failed"), (raises(KeyboardInterrupt()), "unverified")],
+    ("deed", "verdicts"),
+    [
+        (writes(GOOD), ["passed"]),
+        (writes(BAD), ["failed", "failed"]),
+        (raises(KeyboardInterrupt()), ["unverified"]),
+    ],
 )
-def test_a_plan_is_remembered_with_what_the_run_came_to(tmp_path: Path, deed: Deed, verdict: str) -> None:
-    world = World(
-        folder=tmp_path, deeds={"m": [plans(step("one")), deed]}, steps=(step("plan", StepKind.PLAN),)
-    )
+def test_a_plan_is_remembered_with_what_the_run_came_to(
+    tmp_path: Path, deed: Deed, verdicts: list[str]
+) -> None:
+    deeds = {"m": [plans(step("one")), deed, plans(step("two")), deed]}
+    world = World(folder=tmp_path, deeds=deeds, steps=(step("plan", StepKind.PLAN),))
     world.fix()
-    assert [o.verdict for o in world.memory.outcomes if o.shared_credit] == [verdict]
+    assert [o.verdict for o in world.memory.outcomes if o.shared_credit] == verdicts
 
 
-def test_a_step_that_fails_ends_the_plan(tmp_path: Path) -> None:
+def test_a_step_that_fails_is_planned_anew_once_with_what_is_known_then(tmp_path: Path) -> None:
+    deeds = {
+        "m": [
+            plans(step("one", text="first"), step("two", text="second"), step("three")),
+            writes("x\n", "b.py"),
+            writes(BAD),
+            plans(step("four")),
+            writes(WORSE),
+        ]
+    }
+
+    class Patient(ContentVerifier):
+        def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
+            if step.id == "one":
+                return Unverified(evidence=Evidence(u=0.5, reason="nothing broke."))
+            return super().check(step, baseline, attempt, tree, since)
+
+    plan = step("plan", StepKind.PLAN, text="all")
+    world = World(folder=tmp_path, deeds=deeds, steps=(plan,), parts={"verifier": Patient()})
+    result = world.fix(Task(text="all"))
+    assert result.status is Status.NOT_FIXED
+    seen = world.backend.seen
+    assert [one.id for _, one, _ in seen] == ["plan", "one", "two", "planr", "four"]
+    _, again, files = seen[3]
+    assert (files["a.py"], files["b.py"]) == ("broken\n", "x\n")  # what failed is undone, what was done stays
+    assert "- edit: first" in again.text
+    assert "this step failed: second" in again.text
+    assert [(one.candidate, one.reason) for one in again.lessons] == [("m", "test_a: bad.")]
+
+
+def test_what_a_review_finds_is_planned_for_once(tmp_path: Path) -> None:
+    def reviews(said: str) -> Deed:
+        return lambda _step, _tree, _budget: Attempt(candidate="", summary=said)
+
+    deeds = {
+        "m": [
+            plans(step("one"), step("look", StepKind.REVIEW)),
+            writes(GOOD),
+            reviews("b.py is missing."),
+            plans(step("two"), step("again", StepKind.REVIEW)),
+            writes("x\n", "b.py"),
+            reviews("c.py is missing."),
+        ]
+    }
+
+    class Reading(ContentVerifier):
+        def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
+            if step.kind is StepKind.REVIEW:
+                return Unverified(evidence=Evidence(u=0.0, reason="nothing to run.", verifier="none"))
+            return super().check(step, baseline, attempt, tree, since)
+
+    plan = step("plan", StepKind.PLAN, text="all")
+    world = World(folder=tmp_path, deeds=deeds, steps=(plan,), parts={"verifier": Reading()})
+    result = world.fix(Task(text="all"))
+    assert [one.id for _, one, _ in world.backend.seen] == ["plan", "one", "look", "planr", "two", "again"]
+    assert "b.py is missing." in world.backend.seen[3][1].text
+    # A review has nothing to run and takes nothing from what the edits have shown.
+    assert (result.status, result.files) == (Status.FIXED, ("a.py", "b.py"))
+
+
+# --- tests that acr writes --------------------------------------------------------------------------------
+
+OWN = "test_b"
+
+
+class TestWriting(ContentVerifier):
+    """test_b.py, once written, is a test that acr wrote: `first` is the verdict on it."""
+
+    __test__ = False
+
+    def __init__(self, first: Verdict) -> None:
+        super().__init__(failing=False)
+        self.first = first
+        self.targets: list[tuple[str, ...]] = []
+
+    def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
+        if step.kind is StepKind.TEST:
+            return self.first
+        self.targets.append(baseline.targets)
+        if not baseline.targets:
+            return Unverified(evidence=Evidence(u=0.3, reason="nothing shows it."))
+        if tree.path("a.py").read_text() == GOOD:
+            return Passed(evidence=Evidence(u=0.8, fixed=baseline.own, verifier=OWN_TEST, reason="own."))
+        return Failed(evidence=Evidence(u=0.2, unfixed=baseline.own, verifier=OWN_TEST, reason="own fails."))
+
+
+def fails_as_it_should() -> Verdict:
+    report = SuiteReport(
+        cases=(CaseResult(id="test_a", outcome="passed"), CaseResult(id=OWN, outcome="failed"))
+    )
+    return Unverified(evidence=Evidence(u=0.0, unfixed=(OWN,), report=report, verifier=OWN_TEST))
+
+
+def test_a_test_that_acr_wrote_is_the_aim_of_the_edit_and_taught_once_it_passes(tmp_path: Path) -> None:
+    verifier = TestWriting(fails_as_it_should())
     world = World(
         folder=tmp_path,
-        deeds={"m": [plans(step("one"), step("two")), writes(BAD)]},
-        steps=(step("plan", StepKind.PLAN),),
+        deeds={"m": [writes("a test\n", "test_b.py"), writes(BAD)], "n": [writes(GOOD)]},
+        steps=(step("test", StepKind.TEST), step("edit")),
+        parts={"verifier": verifier},
     )
-    assert world.fix().status is Status.NOT_FIXED
-    assert [one.id for _, one, _ in world.backend.seen] == ["plan", "one"]
+    result = world.fix(Task(text="Make it good"))
+    assert (result.status, result.exit_code) == (Status.FIXED, 0)
+    assert result.evidence is not None
+    assert (result.evidence.verifier, result.files) == (OWN_TEST, ("a.py", "test_b.py"))
+    assert verifier.targets == [(OWN,), (OWN,)]
+    assert [case.id for case in world.backend.seen[1][1].failures] == [OWN]
+    known = {o.step + o.candidate: (o.verdict, o.u) for o in world.memory.outcomes}
+    assert known == {"editm": ("failed", 0.2), "editn": ("passed", 0.8), "testm": ("passed", 0.8)}
+
+
+def test_several_edits_are_measured_by_the_test_at_the_last_of_them(tmp_path: Path) -> None:
+    verifier = TestWriting(fails_as_it_should())
+    world = World(
+        folder=tmp_path,
+        deeds={"m": [writes("a test\n", "test_b.py"), writes("x\n", "b.py"), writes(GOOD)]},
+        steps=(step("test", StepKind.TEST), step("one"), step("two")),
+        parts={"verifier": verifier},
+    )
+
+    assert world.fix(Task(text="Make it good")).status is Status.FIXED
+    assert verifier.targets == [(), (OWN,)]
+
+
+NO_EVIDENCE = Evidence(u=0.0, reason="it passes before.", verifier=OWN_TEST)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "tries"), [(Failed(evidence=NO_EVIDENCE), 2), (Unverified(evidence=NO_EVIDENCE), 1)]
+)
+def test_without_a_test_that_shows_something_the_run_goes_on(
+    tmp_path: Path, verdict: Verdict, tries: int
+) -> None:
+    world = World(
+        folder=tmp_path,
+        deeds={name: [writes("t\n", "test_b.py"), writes("new\n")] for name in ("m", "n", "o")},
+        steps=(step("test", StepKind.TEST), step("edit")),
+        parts={"verifier": TestWriting(verdict)},
+    )
+    result = world.fix(Task(text="Make it new"))
+    assert (result.status, result.exit_code) == (Status.CHANGED_UNVERIFIED, 8)
+    assert "nothing shows it." in result.summary
+    assert [one.kind for _, one, _ in world.backend.seen] == [StepKind.TEST] * tries + [StepKind.EDIT]
 
 
 def test_plan_only_takes_the_plan_and_nothing_else(tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""One step on its way from candidate to candidate, and what is found out on the way of a run. Pure but for
+`Course`, which collects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from acr_cli.progress import Trial
+from acr_cli.records import OWN_TEST, Baseline, Candidate, Lesson, Step, StepKind, Unverified
+
+TEST_ATTEMPTS = 2
+"""At writing a test: it is a means to an end, and without it the run goes on."""
+
+NOTHING_TO_ADD = "nothing to add"
+
+
+@dataclass(kw_only=True, slots=True)
+class Course:
+    """One step on its way from candidate to candidate."""
+
+    step: Step
+    baseline: Baseline
+    eligible: Sequence[Candidate]
+    start: str  # checkpoint of the tree
+    attempts: int  # how many may fail
+    failed: list[str] = field(default_factory=list)  # ids of candidates
+    void: list[str] = field(default_factory=list)
+
+    @property
+    def verifier(self) -> str | None:
+        """The kind of verifier, where it is known to be another than tests."""
+        own = set(self.baseline.own)
+        return OWN_TEST if self.baseline.targets and own.issuperset(self.baseline.targets) else None
+
+
+def attempts_at(step: Step, usual: int) -> int:
+    return min(usual, TEST_ATTEMPTS) if step.kind is StepKind.TEST else usual
+
+
+def informed(baseline: Baseline, trial: Trial | None) -> Baseline:
+    """The baseline after a step: tests that it wrote, and that fail as they should, are targets then."""
+    verdict = trial.verdict if trial else None
+    if trial is None or trial.step.kind is not StepKind.TEST or not isinstance(verdict, Unverified):
+        return baseline
+    evidence = verdict.evidence
+    if evidence.verifier != OWN_TEST or not evidence.unfixed or evidence.report is None:
+        return baseline
+    ids = {case.id for case in baseline.report.cases}
+    fresh = tuple(case for case in evidence.report.cases if case.id not in ids)
+    return replace(
+        baseline,
+        report=replace(baseline.report, cases=(*baseline.report.cases, *fresh)),
+        targets=(*baseline.targets, *evidence.unfixed),
+        own=(*baseline.own, *evidence.unfixed),
+    )
+
+
+def aimed(step: Step, baseline: Baseline, left: Collection[Step]) -> tuple[Step, Baseline]:
+    """A step and what it is measured by. Tests that acr wrote are the aim of the last edit; the edits before
+    it are shown them, and only need to break nothing."""
+    if not baseline.own or step.kind is not StepKind.EDIT:
+        return step, baseline
+    known = {case.id for case in step.failures}
+    own = [case for case in baseline.report.cases if case.id in baseline.own and case.id not in known]
+    shown = replace(step, failures=(*step.failures, *own), check="the tests that acr wrote for it")
+    if not any(each.kind is StepKind.EDIT for each in left):
+        return shown, baseline
+    targets = tuple(test for test in baseline.targets if test not in baseline.own)
+    return shown, replace(baseline, targets=targets)
+
+
+def findings(trial: Trial | None) -> str:
+    """What a review has found to be wrong or missing; "" where it found nothing."""
+    if trial is None or trial.step.kind is not StepKind.REVIEW or not isinstance(trial.verdict, Unverified):
+        return ""
+    said = trial.attempt.summary.strip()
+    return "" if NOTHING_TO_ADD in said.lower() else said
+
+
+def replanned(plan: Step, done: Sequence[Step], known: str, lesson: Lesson | None) -> Step:
+    """The plan step again, after `known` came to light: it plans what is left."""
+    steps = "\n".join(f"- {step.kind.value}: {' '.join(step.text.split())[:200]}" for step in done)
+    what = f"These steps were done and are kept:\n{steps}\n" if steps else ""
+    text = (
+        f"{plan.text}\n\nA plan was made for this before. {what}Now it is known: {known}\nPlan what is left."
+    )
+    return replace(
+        plan,
+        id=f"{plan.id}r",
+        text=text,
+        lessons=(*plan.lessons, lesson) if lesson else plan.lessons,
+    )
