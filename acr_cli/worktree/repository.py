@@ -38,6 +38,18 @@ class Repository:
             name for name in self._list("--others", "--ignored") if any(_matches(name, p) for p in patterns)
         )
 
+    def indexed(self) -> frozenset[str]:
+        """Ids of the contents that git has in its index."""
+        try:
+            listing = self._git("ls-files", "-z", "--stage")
+        except GitFailed:
+            return frozenset()
+        return frozenset(entry.split()[1].decode() for entry in listing.split(b"\0") if entry)
+
+    def blob(self, oid: str) -> bytes:
+        """A content that git has. Raises: GitFailed where it has not."""
+        return self._git("cat-file", "blob", oid)
+
     def commit(self, files: tuple[str, ...], message: str) -> str:
         """Commit exactly these files, whatever else is staged; the short id of the commit.
 

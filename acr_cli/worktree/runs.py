@@ -37,17 +37,28 @@ class RunFolder:
 
     def describe(self) -> dict[str, Any]:
         """`run.json`: repository, task, status, time, and the result once there is one."""
-        try:
-            content = json.loads((self.path / _DESCRIPTION).read_text())
-        except (OSError, ValueError, RecursionError):  # nested without an end
-            return {}
+        content = self.kept(_DESCRIPTION)
         return content if isinstance(content, dict) else {}
 
     def update(self, **fields: Any) -> None:
         """Change fields of `run.json`, atomically."""
-        temporary = self.path / f"{_DESCRIPTION}.new"
-        temporary.write_text(json.dumps({**self.describe(), **fields}))
-        temporary.replace(self.path / _DESCRIPTION)
+        self.keep(_DESCRIPTION, {**self.describe(), **fields})
+
+    def keep(self, name: str, value: Any) -> None:
+        """Write a JSON file of the run, whole or not at all; it is on the disk afterwards."""
+        temporary = self.path / f"{name}.new"
+        with temporary.open("w") as file:
+            json.dump(value, file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.path / name)
+
+    def kept(self, name: str) -> Any:
+        """What was kept under this name; None where there is nothing, or it is damaged."""
+        try:
+            return json.loads((self.path / name).read_text())
+        except (OSError, ValueError, RecursionError):
+            return None
 
     def finish(self, result: RunResult) -> None:
         """Keep how the run ended."""

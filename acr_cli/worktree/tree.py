@@ -103,6 +103,15 @@ class RunTree:
         mode, kind, blob = (listing.split(b"\t")[0].decode() or "0 none 0").split(" ")
         return (mode, self._git("cat-file", "blob", blob)) if kind == "blob" else None
 
+    def listing(self, checkpoint: str) -> dict[str, tuple[str, str]]:
+        """By path, git's mode and id of every file at a checkpoint."""
+        listed = self._git("ls-tree", "-r", "-z", "--full-tree", checkpoint)
+        entries = [entry.split(b"\t", 1) for entry in listed.split(b"\0") if entry]
+        return {
+            os.fsdecode(name): (about.split()[0].decode(), about.split()[2].decode())
+            for about, name in entries
+        }
+
     def apply(self, patch: str, *, reverse: bool = False) -> None:
         if not patch:
             return
