@@ -12,7 +12,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 LEFT_OUT := torch llama-cpp-python llm
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-agent bench-memory lock completions clean
+.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-agent bench-memory bench-startup lock completions docs models-table clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ bench-repair: $(STAMP)  ## how many small defects builtin/repair fixes, and how 
 bench-decisions: $(STAMP)  ## milliseconds of a decision with 20,000 outcomes in memory; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.decisions $(ARGS)
 
-bench-agent: $(STAMP)  ## the repo map of 100,000 files: seconds, files read, memory; more options in ARGS
+bench-agent: $(STAMP)  ## acr beside aider and mini-swe-agent, and the repo map; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.agent $(ARGS)
 
 bench-memory: $(STAMP)  ## memory under load, kills and faults, and at size; more options in ARGS
@@ -56,6 +56,9 @@ bench-memory: $(STAMP)  ## memory under load, kills and faults, and at size; mor
 
 bench-router: $(STAMP)  ## every policy on the matrices in the folder ACR_MATRICES; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.router $(ARGS)
+
+bench-startup: $(STAMP)  ## how fast acr starts, beside Typer, llm, mini and aider; more options in ARGS
+	$(BIN)/python -m tests.benchmarks.startup $(ARGS)
 
 lock: $(STAMP)  ## the locks anew from pyproject.toml; UPGRADE=--upgrade takes the newest versions
 	$(PIP) install --quiet uv
@@ -67,6 +70,12 @@ completions: $(STAMP)  ## completions/ anew from the commands
 	$(BIN)/acr completion bash > completions/acr.bash
 	$(BIN)/acr completion zsh > completions/_acr
 	$(BIN)/acr completion fish > completions/acr.fish
+
+docs: $(STAMP)  ## the pages of docs/ that are made from the code
+	$(BIN)/python -m acr_cli.cli.reference docs
+
+models-table: $(STAMP)  ## the table of current models anew from the installed litellm
+	$(BIN)/python -m acr_cli.models.known
 
 clean:  ## everything that these targets made
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,8 +1,8 @@
-"""`python -m tests.benchmarks.agent`: the repo map of a large synthetic repository.
+"""`python -m tests.benchmarks.agent`: acr beside aider and mini-swe-agent, and the repo map of 100,000 files.
 
-Writes a repository of so many files in six languages, draws its map cold, then again unchanged, then after
-one file has changed, each in a process of its own; prints seconds, files read and peak memory, readers
-included.
+The three programs get the same tasks in the same repositories, and the same model behind them: an oracle that
+holds the patch and answers each in its own format, in the fewest turns. What is left to differ is theirs:
+what they send, how often they ask, and the time around it. Then the map; see `tests.benchmarks.agent_map`.
 """
 
 from __future__ import annotations
@@ -11,267 +11,235 @@ import argparse
 import json
 import os
 import resource
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from acr_cli.agent.repomap.drawing import RepoMap
+from acr_cli.testing.loopback import LoopbackServer
+from tests.benchmarks import agent_map
+from tests.benchmarks.agent_oracle import Oracle, Sample, prompt
+from tests.benchmarks.agent_peers import AIDER, MODEL, PROGRAMS, Program, environment, install
 
-FILES = 100_000
-FOLDER = 50  # files in one folder
-
-PYTHON = """import os
-from {near} import {name1}
-
-
-class {own}Service:
-    def __init__(self, store, limit=10):
-        self.store = store
-        self.limit = limit
-
-    def {method}(self, values):
-        total = 0
-        for value in values:
-            if value is None:
-                continue
-            total += {name1}(value, self.limit)
-        return {name2}(total)
-
-    def describe(self):
-        return "%s of %s" % (self.limit, os.fspath(self.store))
+TASKS = Path(__file__).with_name("agent_tasks")
+MAP_FILES = (1_000, 10_000, 100_000)
+_LIMIT = 300  # seconds for one run
+_GIT = ("-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false")
 
 
-def {name0}(value, limit):
-    result = []
-    while value > limit:
-        result.append({name3}(value))
-        value //= 2
-    return result
-"""
-TYPESCRIPT = """import {{ {name1}, {name2} }} from "./{near}";
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """One program on one task. Tokens are those of all its requests; seconds of wall time."""
 
-export interface {own}Options {{ limit: number; label?: string }}
-
-export class {own}Service {{
-  constructor(private readonly options: {own}Options) {{}}
-  {method}(values: number[]): number {{
-    return values.map((value) => {name1}(value, this.options.limit)).reduce((a, b) => a + b, 0);
-  }}
-}}
-
-export function {name0}(value: number, limit: number): number {{
-  return value > limit ? {name2}(value) : {name3}(limit);
-}}
-"""
-GO = """package part
-
-type {own}Options struct {{
-	Limit int
-	Label string
-}}
-
-func (o *{own}Options) {method}(values []int) int {{
-	total := 0
-	for _, value := range values {{
-		total += {name1}(value, o.Limit)
-	}}
-	return {name2}(total)
-}}
-
-func {name0}(value int, limit int) int {{
-	if value > limit {{
-		return {name3}(value)
-	}}
-	return limit
-}}
-"""
-JAVA = """package part;
-
-public class {own}Service {{
-    private final int limit;
-
-    public {own}Service(int limit) {{
-        this.limit = limit;
-    }}
-
-    public int {method}(int[] values) {{
-        int total = 0;
-        for (int value : values) {{
-            total += {name1}(value, limit);
-        }}
-        return {name2}(total);
-    }}
-
-    public static int {name0}(int value, int limit) {{
-        return value > limit ? {name3}(value) : limit;
-    }}
-}}
-"""
-RUST = """pub struct {own}Options {{
-    pub limit: usize,
-}}
-
-impl {own}Options {{
-    pub fn {method}(&self, values: &[usize]) -> usize {{
-        values.iter().map(|value| {name1}(*value, self.limit)).sum::<usize>() + {name2}(1)
-    }}
-}}
-
-pub fn {name0}(value: usize, limit: usize) -> usize {{
-    if value > limit {{ {name3}(value) }} else {{ limit }}
-}}
-"""
-C = """#include "part.h"
-
-struct {own}_options {{
-    int limit;
-}};
-
-int {method}(const struct {own}_options *options, const int *values, int count) {{
-    int total = 0;
-    for (int i = 0; i < count; i++) {{
-        total += {name1}(values[i], options->limit);
-    }}
-    return {name2}(total);
-}}
-
-int {name0}(int value, int limit) {{
-    return value > limit ? {name3}(value) : limit;
-}}
-"""
-AIDER = """
-import json, resource, sys
-from pathlib import Path
-from aider.repomap import RepoMap
-class Quiet:
-    def tool_output(self, *_, **__): pass
-    tool_warning = tool_error = tool_output
-    def read_text(self, path, **_): return Path(path).read_text()
-class Counting:
-    def token_count(self, text): return len(text) // 4
-root, paths = sys.argv[1], json.loads(Path(sys.argv[2]).read_text())
-before = resource.getrusage(resource.RUSAGE_SELF)
-drawing = RepoMap(map_tokens=1500, root=root, main_model=Counting(), io=Quiet(), refresh="always")
-text = drawing.get_ranked_tags_map(
-    [], [f"{root}/{path}" for path in paths], max_map_tokens=1500,
-    mentioned_fnames={paths[len(paths) // 2]}, mentioned_idents={f"compute_{len(paths) // 3}_0"},
-)
-after = resource.getrusage(resource.RUSAGE_SELF)
-cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-print(json.dumps({"cpu": cpu, "mb": after.ru_maxrss / 1024, "characters": len(text or "")}))
-"""
-SHAPES = (
-    ("py", PYTHON),
-    ("py", PYTHON),
-    ("ts", TYPESCRIPT),
-    ("go", GO),
-    ("java", JAVA),
-    ("rs", RUST),
-    ("c", C),
-)
+    program: str
+    task: str
+    solved: bool
+    turns: int
+    tokens: int
+    again: int  # of the tokens: in the longest beginning that an earlier request of this run had, too
+    outside: float  # from start to end, without the server's answers
+    cpu: float  # seconds of all of its processes
+    first: float  # until the first request arrives
 
 
-def write(root: Path, files: int, rng: Random, repeats: int) -> list[str]:
-    """The paths of a repository of so many files. Each uses names of others, mostly near ones."""
-    paths = []
-    for number in range(files):
-        suffix, shape = SHAPES[number % len(SHAPES)]
-        parts = []
-        for part in range(repeats):
-            near = [max(0, min(files - 1, number + rng.randint(-400, 400))) for _ in range(3)]
-            names = {
-                f"name{n + 1}": f"compute_{each}_{rng.randrange(repeats)}" for n, each in enumerate(near)
-            }
-            parts.append(
-                shape.format(
-                    near=f"module_{near[0]}",
-                    own=f"Part{number}_{part}",
-                    method=f"combine_{number}_{part}",
-                    name0=f"compute_{number}_{part}",
-                    **names,
-                )
-            )
-        path = f"src/pack{number // FOLDER // 40}/unit{number // FOLDER}/module_{number}.{suffix}"
-        paths.append(path)
+@cache
+def tokenizer() -> Any:
+    """cl100k_base, as litellm ships it: nothing is fetched."""
+    spec = find_spec("litellm")
+    folder = Path((spec.submodule_search_locations or ["."])[0]) if spec else Path()
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder / "litellm_core_utils" / "tokenizers")
+    import tiktoken
+
+    return tiktoken.get_encoding("cl100k_base")
+
+
+def counted(prompts: Sequence[str]) -> tuple[int, int]:
+    """Tokens of these requests, and how many of them stood at the beginning of an earlier one."""
+    encoded = [tokenizer().encode(text, disallowed_special=()) for text in prompts]
+    again = 0
+    for number, tokens in enumerate(encoded):
+        again += max((_shared(tokens, other) for other in encoded[:number]), default=0)
+    return sum(map(len, encoded)), again
+
+
+def _shared(one: Sequence[int], other: Sequence[int]) -> int:
+    """The length of the beginning that both have."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def lay_out(sample: Sample, root: Path) -> None:
+    """The task's repository, with one commit."""
+    if sample.beside:
+        agent_map.write(root, sample.beside, Random(0), 1)
+    for path, text in sample.before.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text("\n".join(parts))
-    return paths
+        (root / path).write_text(text)
+    (root / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n.aider*\nlast.traj.json\n")
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+        subprocess.run(["git", *_GIT, *command], cwd=root, check=True)
 
 
-def measure(root: Path, cache: Path, listing: Path) -> dict[str, float]:
-    """One map, in this very process."""
-    paths = json.loads(listing.read_text())
-    started = time.perf_counter()
-    drawn = RepoMap(cache, source=root)
-    text = drawn.draw(
-        root,
-        paths,
-        named={paths[len(paths) // 2]: 1.0},
-        words=f"compute_{len(paths) // 3}_0 is wrong",
-        hidden=(),
-        room=6000,
+def solved(sample: Sample, root: Path) -> bool:
+    """Whether the tests pass, as they were at the start."""
+    for path, text in sample.before.items():
+        if path.rpartition("/")[2].startswith("test_"):
+            (root / path).write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    return subprocess.run(command, cwd=root, capture_output=True, check=False).returncode == 0
+
+
+def measure(
+    program: Program, sample: Sample, *, peers: Path, home: Path, blind: bool, keep: Path | None
+) -> Run:
+    """One run in a fresh copy of the repository."""
+    oracle = Oracle(sample=sample, program=program.speaks, blind=blind)
+    with tempfile.TemporaryDirectory() as folder, LoopbackServer({MODEL.partition("/")[2]: oracle}) as server:
+        root = Path(folder, sample.name)
+        root.mkdir()
+        lay_out(sample, root)
+        environ, command = program.environ(home, server.base_url), program.command(sample, peers)
+        before, started = _cpu(), time.perf_counter()
+        done = subprocess.run(
+            command,
+            cwd=root,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT,
+            check=False,
+        )
+        seconds, cpu = time.perf_counter() - started, _cpu() - before
+        right = solved(sample, root)
+    prompts = [prompt(request) for request in oracle.asked]
+    if keep is not None:
+        _keep(keep / program.name.replace(", ", "-") / sample.name, oracle, prompts, done)
+    tokens, again = counted(prompts)
+    return Run(
+        program=program.name,
+        task=sample.name,
+        solved=right,
+        turns=len(prompts),
+        tokens=tokens,
+        again=again,
+        outside=seconds - oracle.busy,
+        cpu=cpu,
+        first=oracle.arrived[0] - started if oracle.arrived else seconds,
     )
-    seconds = time.perf_counter() - started
-    own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
-    return {
-        "seconds": seconds,
-        "cpu": cpu,
-        "read": drawn.read,
-        "mb": own.ru_maxrss / 1024,
-        "reader_mb": others.ru_maxrss / 1024,  # of the largest
-        "characters": len(text),
-    }
+
+
+def _cpu() -> float:
+    """Seconds of CPU that ended children have used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _keep(
+    folder: Path, oracle: Oracle, prompts: Sequence[str], done: subprocess.CompletedProcess[str]
+) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "output.txt").write_text(f"exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+    for number, (request, text) in enumerate(zip(oracle.asked, prompts, strict=True), 1):
+        (folder / f"{number}.json").write_text(json.dumps(request.body, indent=1, ensure_ascii=False))
+        (folder / f"{number}.txt").write_text(text)
+
+
+def table(runs: Sequence[Run]) -> str:
+    """A row for each program: medians over its runs, and from the least to the most."""
+    columns = (
+        ("prompt tokens", 22),
+        ("of these again", 20),
+        ("s outside", 20),
+        ("CPU s", 20),
+        ("s to first", 20),
+    )
+    titles = "".join(f"{title:>{width}}" for title, width in columns)
+    lines = [f"{'program':20} {'solved':>7} {'turns':>6}{titles}"]
+    for name in dict.fromkeys(run.program for run in runs):
+        own = [run for run in runs if run.program == name]
+        right = [run for run in own if run.solved]
+        turns = sum(run.turns for run in own) / max(1, len(right))
+        spreads = (
+            _spread([run.tokens for run in own], 0),
+            _spread([run.again for run in own], 0),
+            _spread([run.outside for run in own], 2),
+            _spread([run.cpu for run in own], 2),
+            _spread([run.first for run in own], 2),
+        )
+        cells = "".join(f"{text:>{width}}" for text, (_, width) in zip(spreads, columns, strict=True))
+        lines.append(f"{name:20} {len(right):>3}/{len(own):<3} {turns:6.2f}{cells}")
+    return "\n".join(lines)
+
+
+def _spread(values: Sequence[float], places: int) -> str:
+    middle, least, most = statistics.median(values), min(values), max(values)
+    return f"{middle:,.{places}f} ({least:,.{places}f}-{most:,.{places}f})"
+
+
+def compare(chosen: argparse.Namespace) -> list[Run]:
+    """Every program on every task, in turn, so that a busy machine is busy for all of them."""
+    samples = [Sample.read(f) for f in sorted(TASKS.iterdir()) if f.is_dir() and f.name[0] != "_"]
+    samples = [sample for sample in samples if not chosen.tasks or sample.name in chosen.tasks]
+    programs = [PROGRAMS[name] for name in chosen.programs or PROGRAMS]
+    install(chosen.peers, sorted({program.package for program in programs} - {""}))
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        homes = {program.name: Path(folder, str(number)) for number, program in enumerate(programs)}
+        for number in range(chosen.repeats + 1):
+            for sample in samples if number else samples[:1]:
+                for program in programs:
+                    run = measure(
+                        program,
+                        sample,
+                        peers=chosen.peers,
+                        home=homes[program.name],
+                        blind=chosen.blind,
+                        keep=chosen.keep,
+                    )
+                    if number == 0:  # what is compiled and cached once is not what is measured
+                        continue
+                    runs.append(run)
+                    if chosen.json:
+                        print(json.dumps(asdict(run)), flush=True)
+    return runs
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--files", type=int, default=FILES)
-    options.add_argument("--repeats", type=int, default=2, help="parts of one file")
-    options.add_argument("--aider", metavar="PYTHON", help="an interpreter that has aider-chat: its map, too")
-    options.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "acr-bench-agent")
+    options.add_argument("--peers", type=Path, default=cached, help=f"their environments (default {cached})")
+    options.add_argument("--programs", nargs="+", choices=list(PROGRAMS), metavar="NAME")
+    options.add_argument("--tasks", nargs="+", metavar="NAME")
+    options.add_argument("--repeats", type=int, default=1)
+    options.add_argument("--blind", action="store_true", help="the oracle changes lines that it has not seen")
+    options.add_argument("--keep", type=Path, help="a folder for every request and output")
+    options.add_argument("--json", action="store_true", help="a line for each run, too")
+    options.add_argument("--only", choices=("tasks", "map"))
+    options.add_argument("--files", type=int, nargs="+", default=MAP_FILES, help="sizes of the map's tree")
+    options.add_argument(
+        "--aider-seconds", type=float, default=300, help="aider's map is given up after these"
+    )
     chosen = options.parse_args()
-    if chosen.one:
-        print(json.dumps(measure(*map(Path, chosen.one))))
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        root, cache, listing = (Path(folder, name) for name in ("tree", "cache", "files.json"))
-        paths = write(root, chosen.files, Random(0), chosen.repeats)
-        size = sum((root / path).stat().st_size for path in paths)
-        listing.write_text(json.dumps(paths))
-        print(f"{len(paths)} files, {size / len(paths):.0f} bytes each, {os.cpu_count()} cores")
-        print(f"{'map':12} {'seconds':>8} {'CPU s':>7} {'files read':>11} {'MB':>6} {'MB of a reader':>15}")
-        for what in ("first", "unchanged", "one changed"):
-            if what == "one changed":
-                (root / paths[7]).write_text("def compute_new(value):\n    return value\n")
-                past = time.time() - 10
-                os.utime(root / paths[7], (past, past))
-            else:
-                time.sleep(2.1)
-            command = [
-                sys.executable,
-                "-m",
-                "tests.benchmarks.agent",
-                "--one",
-                *map(str, (root, cache, listing)),
-            ]
-            row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-            print(
-                f"{what:12} {row['seconds']:8.2f} {row['cpu']:7.2f} {row['read']:11.0f} {row['mb']:6.0f}"
-                f" {row['reader_mb']:15.0f}"
-            )
-        for what in ("aider, first", "aider, again") if chosen.aider else ():
-            command = [chosen.aider, "-c", AIDER, str(root), str(listing)]
-            started = time.perf_counter()
-            done = subprocess.run(command, capture_output=True, check=True)
-            row = json.loads(done.stdout.splitlines()[-1])
-            print(
-                f"{what:12} {time.perf_counter() - started:8.2f} {row['cpu']:7.2f} {'':11} {row['mb']:6.0f}"
-            )
-        print(f"cache: {sum(f.stat().st_size for f in cache.iterdir()) / 1e6:.0f} MB")
+    if chosen.only != "map":
+        sight = "lines that it has not seen, too" if chosen.blind else "only what it has seen"
+        print(f"{MODEL} is an oracle; it changes {sight}. Medians (least-most).")
+        print(table(compare(chosen)))
+    if chosen.only != "tasks":
+        install(chosen.peers, [AIDER])
+        python = environment(chosen.peers, AIDER) / "bin" / "python"
+        for files in chosen.files:
+            agent_map.print_table(files, aider=python, aider_seconds=chosen.aider_seconds)
     return 0
 
 

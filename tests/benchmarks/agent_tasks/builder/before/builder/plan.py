@@ -1,0 +1,15 @@
+"""What is to be run, and in which order."""
+
+from builder.rules import read
+
+
+class Plan:
+    def __init__(self, text):
+        self.rules = read(text)
+
+    def steps(self):
+        """The commands, in an order that the dependencies allow."""
+        return [rule.command for _, rule in sorted(self.rules.items()) if rule.command]
+
+    def describe(self):
+        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps(), 1))

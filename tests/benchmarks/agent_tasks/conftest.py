@@ -1,0 +1,3 @@
+"""These repositories are data: their tests fail on purpose."""
+
+collect_ignore_glob = ["*"]

@@ -1,0 +1,18 @@
+"""Statistics of samples."""
+
+
+def percentile(values, percent):
+    """The value below which so many percent of the samples lie; None without samples."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    place = (len(ordered) - 1) * percent / 100
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def spread(values):
+    """The distance from the smallest to the largest sample."""
+    ordered = sorted(values)
+    return ordered[-1] - ordered[0] if ordered else 0.0
