@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -22,7 +21,7 @@ from acr_cli.cli.terminal import asks, show_error
 from acr_cli.errors import UsageError
 from acr_cli.events import Emit, Notice
 from acr_cli.records import RunResult
-from acr_cli.settings import BY_NAME, POLICIES, Settings
+from acr_cli.settings import POLICIES, Settings, given_flags
 
 app = group("")
 
@@ -128,7 +127,7 @@ def _sinks(
     def finish(result: RunResult) -> None:
         show_result(invocation.out, result)
         if result.error_id:
-            show_error(result.summary, result.hint, no_color=invocation.no_color)
+            show_error(result.summary, result.hint, id_=result.error_id, no_color=invocation.no_color)
 
     return screen.emit, screen.close, finish
 
@@ -148,19 +147,9 @@ def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, q
         emit(Notice(level="info", text=f"{names} could be used, but was not accepted: `acr config init`."))
         return settings
     accepted = accept(proposals, invocation.config_file)
-    return invocation.settings({**_as_flags(settings), "providers": list(accepted)}) if accepted else settings
-
-
-def _as_flags(settings: Settings) -> dict[str, Any]:
-    """What was given as flags, to be given again."""
-    given = {name for name, place in settings.origins.items() if place.startswith("--")}
-    flags: dict[str, Any] = {}
-    for name in given:
-        value = getattr(settings, BY_NAME[name].field if name in BY_NAME else name)
-        flags[BY_NAME[name].field if name in BY_NAME else name] = (
-            list(value) if isinstance(value, tuple) else value
-        )
-    return flags
+    if not accepted:
+        return settings
+    return invocation.settings({**given_flags(settings), "providers": list(accepted)})
 
 
 def _writable(output: str | None) -> Path | None:

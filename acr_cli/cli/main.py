@@ -6,8 +6,10 @@ the home folder's `logs`.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -32,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.write("acr: Interrupted.\n")
         return INTERRUPTED
+    except OSError as error:  # of `--version`, which is answered before all else
+        return _unwritable(error)
 
 
 def _main(arguments: list[str]) -> int:
@@ -107,7 +111,7 @@ def guarded(
     except BrokenPipeError:
         return _flushed(0)
     except Exception as error:  # noqa: BLE001  the last line of defence: one sentence instead of a trace
-        if isinstance(error, OSError) and (code := _flushed(0)):
+        if isinstance(error, OSError) and (code := _flushed(0) or _unwritable(error)):
             return code
         return _report(_unexpected(error, invocation), invocation)
     return _flushed(code)
@@ -165,7 +169,7 @@ def _report(failure: Failure, invocation: Invocation) -> int:
     from acr_cli.cli.terminal import show_error
 
     try:
-        show_error(failure.message, failure.hint, no_color=invocation.no_color)
+        show_error(failure.message, failure.hint, id_=failure.id, no_color=invocation.no_color)
         if invocation.on_failure is not None:
             invocation.on_failure(failure)
     except BrokenPipeError:
@@ -196,6 +200,27 @@ def _unexpected(error: Exception, invocation: Invocation) -> Failure:
     return Failure(id="unexpected", exit_code=1, message=message, hint=f"The trace is in {path}.")
 
 
+def _unwritable(error: OSError) -> int:
+    """1, said in one sentence, if an error is that of standard output, which is not a terminal; else 0.
+
+    Where Python does not buffer, and for long texts, the write itself fails, and no flush does."""
+    if error.filename is not None or error.errno not in _FULL:
+        return 0
+    kind = os.fstat(1).st_mode
+    if not (stat.S_ISREG(kind) or (stat.S_ISCHR(kind) and not os.isatty(1))):
+        return 0
+    _say_unwritable(error)
+    return 1
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _say_unwritable(error: OSError) -> None:
+    reason = (error.strerror or str(error)).lower()
+    sys.stderr.write(f"acr: The output cannot be written: {reason}. [output]\n")
+
+
 def _flushed(code: int) -> int:
     """`code` once standard output has taken everything. A reader that has gone, as in `acr runs list | head`,
     has all that it wanted; a disk that is full is an error."""
@@ -206,7 +231,6 @@ def _flushed(code: int) -> int:
         os.dup2(silence, sys.stdout.fileno())
         os.close(silence)
         if not isinstance(error, BrokenPipeError):
-            reason = (error.strerror or str(error)).lower()
-            sys.stderr.write(f"acr: The output cannot be written: {reason}.\n")
+            _say_unwritable(error)
             return code or 1
     return code

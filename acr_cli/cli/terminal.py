@@ -65,10 +65,10 @@ def console(stream: IO[str], *, no_color: bool = False) -> Console:
     )
 
 
-def show_error(message: str, hint: str, *, no_color: bool = False) -> None:
-    """One sentence of what is wrong, and what to do, on stderr."""
+def show_error(message: str, hint: str, *, id_: str, no_color: bool = False) -> None:
+    """One sentence of what is wrong, the id under which the docs explain it, and what to do, on stderr."""
     red, plain = ("\x1b[31m", "\x1b[0m") if colored(sys.stderr, no_color=no_color) else ("", "")
-    lines = f"{red}acr:{plain} {clean(message)}\n"
+    lines = f"{red}acr:{plain} {clean(message)}{f' [{id_}]' if id_ != 'interrupted' else ''}\n"
     if hint:
         lines += f"     {clean(hint)}\n"
     sys.stderr.write(lines)

@@ -91,7 +91,7 @@ def warm(
         else:
             show(invocation.out, result)
             if result.error_id:
-                show_error(result.message, result.hint, no_color=invocation.no_color)
+                show_error(result.message, result.hint, id_=result.error_id, no_color=invocation.no_color)
     invocation.on_failure = None  # the result has been said
     with suppress(KeyboardInterrupt):  # what is not settled now, the next run settles
         build.settle(settings)

@@ -209,7 +209,7 @@ def test_an_unforeseen_error_is_one_sentence_and_a_trace_in_a_file(acr_home: Pat
     assert "surprise" in trace.read_text()
     assert trace.stat().st_mode & 0o777 == 0o600
     assert capsys.readouterr().err == (
-        f"acr: Unexpected RuntimeError: boom and more\n     The trace is in {trace}.\n"
+        f"acr: Unexpected RuntimeError: boom and more [unexpected]\n     The trace is in {trace}.\n"
     )
 
 
@@ -368,11 +368,25 @@ def test_closed_streams_leave_the_exit_code_as_it_is(acr_home: Path, tmp_path: P
     assert in_shell("acr fix >&- 2>&- <&-", tmp_path).returncode == 9
 
 
-@pytest.mark.parametrize("command", ["acr --version", "acr -h", "acr config show"])
-def test_output_that_cannot_be_written_is_one_sentence(acr_home: Path, tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize("command", ["acr --version", "acr -h", "acr completion bash", "acr models list"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_one_sentence(
+    acr_home: Path, tmp_path: Path, command: str, unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     done = in_shell(f"{command} >/dev/full", tmp_path)
     assert done.returncode == 1
-    assert done.stderr == "acr: The output cannot be written: no space left on device.\n"
+    assert done.stderr == "acr: The output cannot be written: no space left on device. [output]\n"
+    assert not (acr_home / "logs").exists()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_is_no_error(
+    acr_home: Path, tmp_path: Path, unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    done = in_shell("acr completion zsh | head -1; exit ${PIPESTATUS[0]}", tmp_path)
+    assert (done.returncode in (0, 141), done.stderr) == (True, "")
 
 
 def test_a_home_that_does_not_exist_is_told_of_acr_home(acr, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_full_standard_output_is_said_in_a_sentence(filled: Memory, tmp_path: 
             command, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, text=True, timeout=60, check=False
         )
     assert done.returncode == 2
-    assert done.stderr == "acr: Standard output cannot be written: No space left on device.\n"
+    assert done.stderr == "acr: Standard output cannot be written: No space left on device. [usage]\n"
 
 
 def test_lines_that_are_no_outcomes_are_told(acr, tmp_path: Path) -> None:
