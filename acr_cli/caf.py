@@ -127,8 +127,9 @@ class Loop:
     def _baseline(self, task: Task) -> Baseline:
         """Measured, unless it is known from before and the tests would be run as they were."""
         parts, kept = self.parts, self.parts.resumed
-        if kept is not None and parts.verifier.take_up(task, parts.tree, kept.baseline):
-            return kept.baseline
+        known = kept.baseline if kept else None
+        if known is not None and parts.verifier.take_up(task, parts.tree, known):
+            return known
         baseline = parts.verifier.baseline(task, parts.tree)
         parts.emit(BaselineMeasured(baseline=baseline))
         return baseline

@@ -56,7 +56,7 @@ class Checkpoint:
 
     tree: str  # the run's first checkpoint of its tree
     patch: str  # what the steps so far have left in it, against `tree`
-    baseline: Baseline
+    baseline: Baseline | None  # None: it has to be measured again
     queue: tuple[Step, ...]  # steps that are still to be taken
     plan: Step | None  # what a new plan may be made from
     spent_usd: float
@@ -257,4 +257,5 @@ def _line(step: Step) -> str:
     tests = len(step.failures)
     what = step.text.strip() or f"make {tests} failing test{'s' if tests != 1 else ''} pass"
     named = ", ".join(step.files or [failure.id for failure in step.failures[:3]])
-    return f"- {step.kind.value}: {' '.join(what.split())[:200]}{f' ({named})' if named else ''}"
+    check = f"; done when {step.check}" if step.check else ""
+    return f"- {step.kind.value}: {' '.join(what.split())[:200]}{f' ({named})' if named else ''}{check}"

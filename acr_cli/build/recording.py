@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -22,7 +22,7 @@ from acr_cli.build.reading import read
 from acr_cli.errors import AcrError, BudgetExhausted, ProviderError
 from acr_cli.events import plain
 from acr_cli.protocols import Budget, Gateway, Message, Policy, Reply, Tool
-from acr_cli.records import Candidate, Choice, Context
+from acr_cli.records import Candidate, Choice, Context, Step
 from acr_cli.redaction import redacted
 
 RECORDING = "recording.jsonl"
@@ -124,15 +124,13 @@ class Recorded:
 
     name = "recorded"
 
-    def __init__(self, lines: Sequence[dict[str, Any]], *, told: Callable[[str], None]) -> None:
-        """`told` takes what keeps the replay from being the same, for people."""
+    def __init__(self, lines: Sequence[dict[str, Any]]) -> None:
         self._choices = deque(line for line in lines if line.get("kind") == "choice")
         self._answers = deque(line for line in lines if line.get("kind") == "answer")
         self._calls: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
         for line in lines:
             if line.get("kind") == "call":
                 self._calls[str(line.get("candidate"))].append(line)
-        self._told = told
 
     def choose(self, context: Context, candidates: Sequence[Candidate], rng: Random | None) -> Choice | None:
         """The next recorded choice. Raises: Diverged."""
@@ -156,12 +154,16 @@ class Recorded:
         line = calls.popleft()
         if line.get("redacted"):
             raise Diverged(
-                f"A reply of {candidate.id} held what looks like a secret, an address or a home folder; it was"
-                " not kept, so this run cannot be replayed."
+                f"A reply of {candidate.id} held what looks like a secret, an address or a home folder. It"
+                " was not kept whole, so that this run cannot be replayed."
             )
         if name := line.get("error"):
             raise _error(str(name), str(line.get("text", "")))
         return read(Reply, line["reply"])
+
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of a plan that the user left next. Raises: Diverged."""
+        return tuple(read(Step, step) for step in self.answer())
 
     def answer(self) -> Any:
         """What the user answered next. Raises: Diverged."""

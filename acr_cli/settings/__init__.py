@@ -4,6 +4,7 @@ from acr_cli.settings.keys import BY_NAME, KEYS, POLICIES, SANDBOXES, Key, parse
 from acr_cli.settings.records import ModelEntry, Settings
 from acr_cli.settings.sources import (
     Loaded,
+    given_flags,
     home_folder,
     load,
     load_environment,
@@ -20,6 +21,7 @@ __all__ = [
     "Loaded",
     "ModelEntry",
     "Settings",
+    "given_flags",
     "home_folder",
     "load",
     "load_environment",

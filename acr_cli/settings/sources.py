@@ -247,6 +247,14 @@ def _take_environment(
     return warnings
 
 
+def given_flags(settings: Settings) -> dict[str, Any]:
+    """What was given as flags, by field, to be given again."""
+    names = [name for name, place in settings.origins.items() if place.startswith("--")]
+    by_field = {BY_NAME[name].field if name in BY_NAME else name for name in names}
+    values = {name: getattr(settings, name) for name in sorted(by_field)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
 def _take_flags(flags: Mapping[str, object], values: dict[str, Any], origins: dict[str, str]) -> None:
     by_field = {key.field: key for key in KEYS}
     for name, value in flags.items():

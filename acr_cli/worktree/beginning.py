@@ -78,7 +78,7 @@ def bring_back(folder: Path, repository: Repository, tree: RunTree) -> tuple[str
 
 
 def _had(folder: Path, kept: Mapping[str, Any]) -> dict[str, bytes]:
-    """By id, the contents that the run itself has kept: at its beginning, and of the files that it changed."""
+    """By id, the contents that the run has kept: at its beginning, and of the files that it changed."""
     changed = [change.before.data for change in (kept_changes(folder) or {}).values() if change.before]
     packed = kept.get("contents", {})
     return {
