@@ -191,6 +191,22 @@ class KeepsInlineTests(Protocol):
 
 
 @runtime_checkable
+class Guards(Protocol):
+    """A toolchain whose runs can hold a canary: a test that must fail, so that a report without it, or one in
+    which it passes, is forged or broken."""
+
+    def guarded(self, tree: Path, plan: TestPlan, *, name: str, seconds: float) -> TestPlan | None:
+        """The plan with a canary whose id holds `name`; None where none can be added.
+
+        A runner that can do so ends by itself when no test has begun within `seconds` (0: no bound), reports
+        what ran until then, and prints `name` and `STOPPED` in one line. Pure but for reading the tree."""
+        ...
+
+
+STOPPED = "stopped, as its time was up"
+
+
+@runtime_checkable
 class ReachesFurther(Protocol):
     """A toolchain of several projects, of which only those are tested that a change can reach."""
 

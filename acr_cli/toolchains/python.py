@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -12,7 +12,7 @@ from acr_cli.toolchains import grammar, python_command, python_detect, python_in
 from acr_cli.toolchains.python_tables import TABLES, matches
 
 
-def _at_root(tree: Path) -> bool:
+def at_root(tree: Path) -> bool:
     """Whether the root itself is a project of Python's, and not only a folder below it."""
     known = [*TABLES["detect"]["manifests"], "pytest.ini", ".pytest.ini", "pytest.toml", "*.py"]
     return any(matches(path.name, known) for path in tree.iterdir())
@@ -24,13 +24,17 @@ class Python:
     language = "python"
     extensions: tuple[str, ...] = (".py", ".pyi")
 
+    def __init__(self, *, in_tree: Collection[str] = ()) -> None:
+        """`in_tree`: see `python_install.commands`."""
+        self._in_tree = frozenset(in_tree)
+
     def recipe(self, tree: Path, *, setup: str | None) -> Recipe | None:
         """What installs the dependencies: `setup` alone where it is given, else by the tree's manifests."""
         found = python_detect.detect(tree)
         if found is None:
             return None
         manifests, commands = python_install.commands(
-            tree, needs_pytest=found.runner == "pytest", tests=found.test_files
+            tree, needs_pytest=found.runner == "pytest", tests=found.test_files, in_tree=self._in_tree
         )
         # Whoever runs the tests in the sandbox by other means than the plan needs these as well.
         roots = python_detect.source_roots(tree)
@@ -58,10 +62,18 @@ class Python:
             return None
         make = python_command.unittest if found.runner == "unittest" else python_command.pytest
         plan = make(tree, (), tests, scratch, reason=found.reason)
-        return replace(plan, below_root=not _at_root(tree))
+        return replace(plan, below_root=not at_root(tree))
 
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return python_report.read(plan, report, result)
+
+    def guarded(self, tree: Path, plan: TestPlan, *, name: str, seconds: float) -> TestPlan | None:
+        """See `protocols.Guards`: our plugin and our runner of unittest know what to do.
+
+        Not for another command: the tests may be one of several things that it does."""
+        if python_command.is_foreign(plan):
+            return None
+        return replace(plan, environment={**plan.environment, "ACR_GUARD": f"{name} {seconds:.1f}"})
 
     def protected(self, path: str) -> bool:
         """By the path alone: tests, fixtures, test configuration, what could take the test runner's place."""

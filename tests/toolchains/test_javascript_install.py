@@ -17,7 +17,7 @@ from acr_cli.protocols import Limits, TestPlan
 from acr_cli.records import SuiteReport
 from acr_cli.sandbox.choose import open_sandbox
 from acr_cli.toolchains.javascript import JavaScript
-from acr_cli.verifier.verifier import SCRATCH, place
+from acr_cli.verifier.running import SCRATCH, place
 from tests.conftest import DOCKER_IMAGE
 from tests.toolchains import node_image
 

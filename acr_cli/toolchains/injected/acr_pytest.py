@@ -1,14 +1,23 @@
-"""A pytest plugin that runs inside the sandbox: a time limit a test, exact test ids, no interference.
+"""A pytest plugin that runs inside the sandbox: time limits, exact test ids, no interference, a canary.
 
 It depends on nothing but the standard library and pytest, and is loaded by `-p acr_pytest`. The limit in
 seconds comes from ACR_TEST_SECONDS. It is enforced by SIGALRM, which raises pytest's own outcome for a failed
 test: that derives from BaseException, so a loop that swallows Exception ends too.
+
+The canary is a test that must fail. It is told to no one but the report, and comes last: code that makes
+failures pass, or that ends the run early, is seen by it. Its name comes from ACR_GUARD, with the seconds
+after which no further test begins; no code but this finds them in the environment.
 """
+# What is tried out are the ways in which tests of all styles fail.
+# ruff: noqa: PT009, PT027
 
 from __future__ import annotations
 
 import os
 import signal
+import time
+import unittest
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +25,8 @@ import pytest
 LIMIT = float(os.environ.get("ACR_TEST_SECONDS", "60"))
 STDERR = os.dup(2)  # the true one: pytest captures descriptor 2 later
 PATIENCE = 5  # how many more alarms a test may swallow, one a second
+CANARY, _, _SECONDS = os.environ.pop("ACR_GUARD", "").partition(" ")
+END = time.monotonic() + float(_SECONDS) if float(_SECONDS or 0) else None
 
 # Options of pytest and its plugins that would hide tests, reorder them or run them in other processes.
 # Each is set only where the option exists.
@@ -102,3 +113,82 @@ def pytest_runtest_call(item: Any) -> Any:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_teardown(item: Any) -> Any:
     yield from _limited(item)
+
+
+# --- the time of the run, and the canary ------------------------------------------------------------------
+
+_left_out: list[str] = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: Any) -> Any:
+    """Once the time is up, tests are not run and stand in no report."""
+    if END is None or time.monotonic() < END:
+        return None
+    _left_out.append(item.nodeid)
+    return True
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtestloop(session: Any) -> Any:
+    yield
+    if _left_out:
+        os.write(STDERR, f"\n{CANARY}: stopped, as its time was up\n".encode())
+    if CANARY and (session.items or session.testsfailed) and not session.config.option.collectonly:
+        try:
+            _run_canary(session)
+        except Exception as error:  # noqa: BLE001 - whatever a plugin makes of it: then there is no canary
+            os.write(STDERR, f"\n{CANARY}: {error!r}\n".encode())
+
+
+def _run_canary(session: Any) -> None:
+    """With the terminal's reporter away, and the count of failures as it was."""
+    from _pytest.runner import runtestprotocol
+
+    item, manager = _canary(session), session.config.pluginmanager
+    terminal, failed = manager.getplugin("terminalreporter"), session.testsfailed
+    if terminal is not None:
+        manager.unregister(terminal)
+    try:
+        runtestprotocol(item, log=True, nextitem=None)
+    finally:
+        if terminal is not None:
+            manager.register(terminal, "terminalreporter")
+        session.testsfailed = failed
+
+
+def _canary(session: Any) -> Any:
+    module = pytest.Module.from_parent(session, path=Path(__file__))
+    item: Any = pytest.Function.from_parent(module, name=CANARY, callobj=_must_fail)
+    item.fixturenames[:] = []  # nobody's fixtures are for it
+    item.user_properties.append(("acr_nodeid", CANARY))
+    return item
+
+
+def _must_fail() -> None:
+    """Passes, as it must not, where one of the ways in which tests fail has been taken away."""
+    case = unittest.TestCase()
+    for check in (
+        lambda: pytest.fail("as it must"),
+        _raises,
+        lambda: _same(1, pytest.approx(2)),
+        lambda: _same([1], [2]),
+        lambda: case.assertEqual(1, 2),
+        lambda: case.assertTrue(False),
+        lambda: case.assertRaises(ValueError, int, "1"),
+    ):
+        try:
+            check()
+        except (AssertionError, pytest.fail.Exception):
+            continue
+        return
+    raise AssertionError("as it must")
+
+
+def _raises() -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - nothing is raised
+        int("1")
+
+
+def _same(one: Any, other: Any) -> None:
+    assert one == other  # noqa: S101 - what is tried out

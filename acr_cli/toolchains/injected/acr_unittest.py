@@ -6,9 +6,11 @@ that goes to the front of the import path.
 
 A test's id is `module.Class.method`. A module that cannot be imported is one case in error, named by its
 path. When a class or module fixture fails, its tests are in error: they exist, and did not run.
+
+ACR_GUARD holds the name of a canary, and the seconds after which no further test begins: see acr_pytest.
 """
-# Relative paths as text are what it works on, and printing is its job.
-# ruff: noqa: PTH100, PTH105, PTH109, PTH113, PTH118, PTH123, T201
+# Relative paths as text are what it works on, and printing is its job; the canary asserts as tests do.
+# ruff: noqa: PT009, PT027, PTH100, PTH105, PTH109, PTH113, PTH118, PTH123, T201
 
 from __future__ import annotations
 
@@ -27,6 +29,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 LIMIT = float(os.environ.get("ACR_TEST_SECONDS", "60"))
 PATIENCE = 5  # how many more alarms a test may swallow, one a second
+CANARY, _, _SECONDS = os.environ.pop("ACR_GUARD", "").partition(" ")
+END = time.monotonic() + float(_SECONDS) if float(_SECONDS or 0) else None
 SKIPPED_FOLDERS = {"node_modules", "build", "dist", "venv", "env", "site-packages", "__pycache__"}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FIXTURE = re.compile(r"(setUpClass|tearDownClass|setUpModule|tearDownModule) \((.*)\)")
@@ -60,6 +64,9 @@ class Recorder(unittest.TestResult):
     def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802 - unittest's name
         signal.setitimer(signal.ITIMER_REAL, 0)
         super().stopTest(test)
+        if END is not None and time.monotonic() >= END and not self.shouldStop:
+            self.stop()
+            os.write(2, f"\n{CANARY}: stopped, as its time was up\n".encode())
 
     def _alarm(self, _signal: int, _frame: Any) -> None:
         self._fired += 1
@@ -111,6 +118,29 @@ class Recorder(unittest.TestResult):
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802 - unittest's name
         self.record(test.id(), "failure", note="unexpected success")
+
+
+class Canary(unittest.TestCase):
+    """A test that must fail, and comes last; it passes where a way in which tests fail was taken away."""
+
+    def id(self) -> str:
+        return f"acr.{CANARY}"
+
+    def runTest(self) -> None:  # noqa: N802 - unittest's name
+        checks: tuple[Any, ...] = (
+            lambda: self.fail("as it must"),
+            lambda: self.assertEqual(1, 2),
+            lambda: self.assertTrue(False),
+            lambda: self.assertIn(1, [2]),
+            lambda: self.assertRaises(ValueError, int, "1"),
+        )
+        for check in checks:
+            try:
+                check()
+            except self.failureException:
+                continue
+            return
+        raise AssertionError("as it must")
 
 
 def test_files(start: str, patterns: list[str]) -> list[str]:
@@ -229,11 +259,12 @@ def write(
 
 def print_failures(result: Recorder, broken: dict[str, Any]) -> bool:
     """Print what went wrong, for people; whether anything did."""
-    bad = [(name, row[3]) for name, row in result.outcomes.items() if row[0] in ("failure", "error")]
+    told = {name: row for name, row in result.outcomes.items() if not CANARY or not name.endswith(CANARY)}
+    bad = [(name, row[3]) for name, row in told.items() if row[0] in ("failure", "error")]
     bad += [(path, "".join(traceback.format_exception(*error))) for path, error in broken.items()]
     for name, detail in bad:
         print(f"FAILED {name}\n{detail}")
-    print(f"ran {len(result.outcomes)} tests, {len(broken)} files could not be imported")
+    print(f"ran {len(told)} tests, {len(broken)} files could not be imported")
     return bool(bad)
 
 
@@ -252,6 +283,9 @@ def main() -> int:
     every = [test for group in tests.values() for test in group]
     result = Recorder(every)
     unittest.TestSuite(every).run(result)
+    if CANARY and (every or broken):
+        result.shouldStop = False
+        unittest.TestSuite([Canary()]).run(result)
     write(options.report, tests, result, broken)
     return 1 if print_failures(result, broken) else 0
 

@@ -1,0 +1,141 @@
+"""Runs plans in a fresh copy of the tree, with a canary in each run whose report will be believed.
+
+The canary is a test with a random name that must fail. It is taken out of the report again; what it did is
+kept beside the cases. Which canaries there are is settled by the baseline: not every runner takes one.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+
+from acr_cli.protocols import (
+    STOPPED,
+    Guards,
+    Limits,
+    Sandbox,
+    ServesLanguages,
+    Session,
+    TestPlan,
+    Toolchain,
+    Tree,
+)
+from acr_cli.records import CaseResult, SuiteReport
+from acr_cli.verifier.joining import joined
+
+SCRATCH = "/acr-scratch"  # stands in a plan for the session's scratch folder until there is a session
+CANARY = "canary"  # what stands for a canary's random name in the ids of `SuiteReport.canaries`
+_MARGIN = 0.1  # of a time limit, for what a runner does after its last test: 2 s at least
+
+
+def random_token() -> str:
+    """Twelve random letters and digits, which code under test cannot know."""
+    return secrets.token_hex(6)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Runner:
+    """What runs tests: where, within which limits, and how a canary gets its name."""
+
+    sandbox: Sandbox
+    limits: Limits
+    token: Callable[[], str]  # random letters and digits
+
+    @contextmanager
+    def copy(self, tree: Tree) -> Iterator[Copy]:
+        """A fresh copy of the tree in the sandbox; all of it is gone afterwards. Raises: SandboxBroken."""
+        with ExitStack() as stack:
+            yield Copy(runner=self, tree=tree, stack=stack)
+
+    def once(self, toolchain: Toolchain, plan: TestPlan, tree: Tree, *, guard: bool = True) -> SuiteReport:
+        """One run in a copy of its own. Raises: SandboxBroken."""
+        with self.copy(tree) as copy:
+            return copy.run(toolchain, plan, guard=guard)
+
+
+@dataclass(kw_only=True, slots=True)
+class Copy:
+    """A copy of a tree in the sandbox. A second run finds there what the first has left in the tree."""
+
+    runner: Runner
+    tree: Tree
+    stack: ExitStack  # closes the sessions
+    _sessions: dict[str, Session] = field(default_factory=dict)  # by language, each a copy of its own
+    _reports: list[str] = field(default_factory=list)  # where runs before left theirs
+
+    def run(
+        self, toolchain: Toolchain, plan: TestPlan, *, guard: bool = False, seconds: float | None = None
+    ) -> SuiteReport:
+        """`guard`: with a canary; `seconds`: within this time if the limit allows more. Raises:
+        SandboxBroken."""
+        if plan.parts:
+            each = [(p, self.run(toolchain, p, guard=guard, seconds=seconds)) for p in plan.parts]
+            return joined(each)
+        session = self._session(plan.language)
+        limit = min(self.runner.limits.seconds, seconds or self.runner.limits.seconds)
+        name = f"acrcanary{self.runner.token()}"
+        placed = place(plan, session.scratch)
+        if guard and isinstance(toolchain, Guards):
+            box = limit - max(2.0, _MARGIN * limit)
+            placed = toolchain.guarded(self.tree.root, placed, name=name, seconds=max(0.0, box)) or placed
+        if self._reports:
+            session.run(("rm", "-rf", f"{session.scratch}/reports", *self._reports))
+        if placed.files:
+            session.put(placed.files)
+        limits = replace(self.runner.limits, seconds=limit)
+        result = session.run(placed.argv, environment=placed.environment, limits=limits)
+        report = session.get(placed.report) if placed.report else None
+        self._reports += [placed.report] if placed.report else []
+        return without_canary(toolchain.read(placed, report, result), name)
+
+    def _session(self, language: str) -> Session:
+        """In the environment of this language; "" is the recipe's own."""
+        if language not in self._sessions:
+            sandbox = self.runner.sandbox
+            prepared = sandbox.of(language) if isinstance(sandbox, ServesLanguages) else sandbox
+            self._sessions[language] = self.stack.enter_context(prepared.open(self.tree.root))
+        return self._sessions[language]
+
+
+def without_canary(report: SuiteReport, name: str) -> SuiteReport:
+    """The report with its canaries beside the cases, and no word of them elsewhere. Pure."""
+    if name not in report.output and not any(name in case.id for case in report.cases):
+        return report
+    canaries = tuple(_nameless(case, name) for case in report.cases if name in case.id)
+    cases = tuple(case for case in report.cases if name not in case.id)
+    lines = report.output.splitlines(keepends=True)
+    failed = any(case.failed for case in cases)
+    fault = report.fault or ("" if cases else "no tests were found")
+    return replace(
+        report,
+        cases=cases,
+        canaries=canaries,
+        partial=any(name in line and STOPPED in line for line in lines),
+        output="".join(line for line in lines if name not in line),
+        exit_code=report.exit_code if failed or fault else 0,
+        fault=fault,
+    )
+
+
+def _nameless(case: CaseResult, name: str) -> CaseResult:
+    return CaseResult(id=case.id.replace(name, CANARY), outcome=case.outcome)
+
+
+def place(plan: TestPlan, scratch: str) -> TestPlan:
+    """A plan with the session's own scratch folder in it. Pure."""
+
+    def put(text: str) -> str:
+        return text.replace(SCRATCH, scratch)
+
+    def put_all(table: Mapping[str, str]) -> dict[str, str]:
+        return {name: put(value) for name, value in table.items()}
+
+    return replace(
+        plan,
+        argv=tuple(put(word) for word in plan.argv),
+        report=put(plan.report),
+        environment=put_all(plan.environment),
+        files={put(path): data for path, data in plan.files.items()},
+    )
