@@ -149,6 +149,7 @@ class SuiteReport:
     output: str = ""  # head and tail of what the command printed
     seconds: float = 0.0
     fault: str = ""  # why the tests could not start: collection or import error, missing tool; else ""
+    left_out: tuple[str, ...] = ()  # of several projects, those that could not be tested, and why
     partial: bool = False  # it stopped by itself when its time was up: `cases` are those that ran until then
     canaries: tuple[CaseResult, ...] = ()  # tests that must fail, added to tell a true report from a forged one
 

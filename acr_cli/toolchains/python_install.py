@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from typing import Any
@@ -30,14 +30,15 @@ _NAME = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def commands(
-    tree: Path, *, needs_pytest: bool, tests: tuple[str, ...] = ()
+    tree: Path, *, needs_pytest: bool, tests: tuple[str, ...] = (), in_tree: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The manifests that are read, and the shell commands that install what they name.
 
-    `tests` are the test files, which say what else is needed."""
+    `tests` are the test files, which say what else is needed; `in_tree` are the normal names of distributions
+    that lie in the same repository, and are never fetched from anywhere."""
     files = requirement_files(tree)
     listed, sources = listed_requirements(tree)
-    listed = _without_needless(tree, listed)
+    listed = [r for r in _without_needless(tree, listed) if name_of(r) not in in_tree]
     pins, lock = locked(tree) if listed else ([], "")
     setup = [_without_own_code(f) for f in files if _names_own_code(tree / f)]
     # What is a constraint of another file only has to be installed all the same.

@@ -24,6 +24,7 @@ from acr_cli.toolchains.tables import injected, table
 BY_EXIT_CODE = "command"
 """The runner of a command that leaves no report: its exit code decides."""
 
+_NO_RUNS = b'{"count": 0, "runs": []}'
 _MAX_MEMBERS = 20_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -101,6 +102,12 @@ def folders(made: TestPlan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry["folder"] for entry in _index(made)["runs"]))
 
 
+def planned(made: TestPlan) -> tuple[str, ...]:
+    """Of these, the folders that it tests."""
+    index = _index(made)
+    return tuple(dict.fromkeys(entry["folder"] for entry in index["runs"][: index["count"]]))
+
+
 def only(made: TestPlan, wanted: Collection[str]) -> TestPlan | None:
     """The same plan for the projects in these folders; None when there is none of them. Pure."""
     index = _index(made)
@@ -131,7 +138,7 @@ class _Script:
 
 
 def _index(made: TestPlan) -> dict[str, Any]:
-    data = next(data for path, data in made.files.items() if path.endswith("/acr/runs.json"))
+    data = next((data for path, data in made.files.items() if path.endswith("/acr/runs.json")), _NO_RUNS)
     index: dict[str, Any] = json.loads(data)
     return index
 

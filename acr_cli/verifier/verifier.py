@@ -6,16 +6,26 @@ installed. What an attempt did to tests or their configuration is undone in the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from acr_cli.errors import BaselineCannotStart, PathRefused, SandboxUnavailable, UsageError
 from acr_cli.events import Emit, Notice, Progress
-from acr_cli.protocols import KeepsInlineTests, Limits, Recipe, Sandbox, TestPlan, Toolchain, Tree
+from acr_cli.protocols import (
+    KeepsInlineTests,
+    Limits,
+    ReachesFurther,
+    Recipe,
+    Sandbox,
+    TestPlan,
+    Toolchain,
+    Tree,
+)
 from acr_cli.records import (
     Attempt,
     Baseline,
+    CaseResult,
     Evidence,
     Failed,
     Step,
@@ -26,9 +36,8 @@ from acr_cli.records import (
     Verdict,
     Void,
 )
-from acr_cli.verifier import judge, own_tests, tampering, targets
-
-SCRATCH = "/acr-scratch"  # stands in a plan for the session's scratch folder until there is a session
+from acr_cli.verifier import joining, judge, own_tests, tampering, targets
+from acr_cli.verifier.running import SCRATCH, Runner, random_token
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,10 +66,12 @@ class Verifier:
         image: str | None = None,
         dockerfile: str | None = None,
         tests: Collection[str] = (),
+        token: Callable[[], str] = random_token,
     ) -> None:
         """`test`: the user's test command; `setup`: the user's install command; `repository`: its identity;
         `image`, `dockerfile`: what the user chose instead of the default image;
-        `tests`: files that no attempt may change, besides those that the toolchain names."""
+        `tests`: files that no attempt may change, besides those that the toolchain names;
+        `token`: random letters and digits, for names that no code under test can know."""
         self._toolchains = tuple(toolchains)
         self._sandbox = sandbox
         self._emit = emit
@@ -71,7 +82,9 @@ class Verifier:
         self._image = image
         self._dockerfile = dockerfile
         self._tests = frozenset(tests)
+        self._runner = Runner(sandbox=sandbox, limits=self._limits, token=token)
         self._settled: _Settled | None = None
+        self._further: tuple[CaseResult, ...] = ()  # before any change, of projects that a change has reached
 
     def baseline(self, task: Task, tree: Tree) -> Baseline:
         """All tests on the tree as it is, and which of the failing ones are to be fixed.
@@ -81,9 +94,11 @@ class Verifier:
         if toolchain is None or plan is None:
             language = toolchain.language if toolchain else ""
             return Baseline(report=SuiteReport(), language=language, reason="no tests were found")
-        self._emit(Progress(text=f"running the tests: {plan.command}"))
+        self._emit(Progress(text=f"running the tests: {plan.command} ({plan.reason})"))
         report = self._run(toolchain, plan, tree)
         self._refuse_unstarted(plan, report)
+        for why in report.left_out:
+            self._emit(Notice(level="warning", text=f"Left out, for its tests cannot start: {why}."))
         chosen = targets.choose(task, report.cases)
         if chosen.note:
             self._emit(Notice(level="info", text=chosen.note))
@@ -140,12 +155,53 @@ class Verifier:
         patch = tree.diff(since)
         if toolchain is None or plan is None:
             return judge.without_tests(patch, undone)
+        plan, baseline = self._reach(plan, baseline, touched, tree)
         self._emit(Progress(text=f"verifying: {plan.command}"))
         try:
             report = self._run(toolchain, plan, tree)
         except SandboxUnavailable as error:
             return Void(reason=error.message)
         return judge.judge(baseline, report, patch=patch, alternatives=attempt.alternatives, undone=undone)
+
+    def _reach(
+        self, plan: TestPlan, baseline: Baseline, touched: Sequence[str], tree: Tree
+    ) -> tuple[TestPlan, Baseline]:
+        """Both with the projects that the change reaches and the baseline has not: these are measured now, on
+        the tree before any edit."""
+        settled = self._settled
+        toolchain: object = settled.toolchain if settled else None
+        if not isinstance(toolchain, ReachesFurther) or settled is None or settled.toolchain is None:
+            return plan, baseline
+        reached = toolchain.reached(tree.root, touched, scratch=SCRATCH)
+        if reached is not None:
+            recipe, more = reached
+            report = self._before(settled.toolchain, recipe, more, tree, settled.start)
+            if report is not None:
+                self._further += report.cases
+                plan = joining.added(plan, more)
+                self._settled = replace(settled, plan=plan)
+        cases = (*baseline.report.cases, *self._further)
+        return plan, replace(baseline, report=replace(baseline.report, cases=cases))
+
+    def _before(
+        self, toolchain: Toolchain, recipe: Recipe, plan: TestPlan, tree: Tree, start: str
+    ) -> SuiteReport | None:
+        """How these tests were before any edit; None, and a word to the user, where they cannot be run."""
+        self._emit(Progress(text=f"the change reaches further tests: {plan.command} ({plan.reason})"))
+        now = tree.checkpoint()
+        tree.restore(start)
+        try:
+            self._sandbox.prepare(self._with_choices(recipe), tree.root)
+            report = self._run(toolchain, plan, tree)
+            why = "they did not end in time" if report.timed_out else report.fault
+        except SandboxUnavailable as error:
+            report, why = SuiteReport(), error.message
+        finally:
+            tree.restore(now)
+        if why:
+            text = f"The change reaches tests that cannot be run, and is not judged by them: {why}"
+            self._emit(Notice(level="warning", text=text))
+        return None if why else report
 
     def _check_tests(
         self, settled: _Settled, step: Step, baseline: Baseline, tree: Tree, since: str
@@ -156,7 +212,7 @@ class Verifier:
             return own_tests.no_test("Nothing here can run a test.", ())
         tests, undone = own_tests.keep_new_tests(tree, since, self._protected, toolchain.extensions)
         if not tests:
-            return own_tests.no_test("No new test was written.", undone)
+            return own_tests.none_written(undone)
         _, wrong = self._syntax(tree, tests)
         if wrong:
             return own_tests.no_test(wrong, undone)
@@ -192,9 +248,7 @@ class Verifier:
             recipe = toolchain.recipe(tree.root, setup=self._setup)
             if recipe is None:
                 continue
-            recipe = replace(
-                recipe, repository=self._repository, image=self._image, dockerfile=self._dockerfile
-            )
+            recipe = self._with_choices(recipe)
             plan = toolchain.plan(tree.root, command=command, tests=(), scratch=SCRATCH)
             if plan is not None and not plan.below_root:
                 # `command` knows every tree, and gives way to whoever has found something.
@@ -207,6 +261,9 @@ class Verifier:
         if below is not None:
             return below
         return (*known, None) if known else (None, None, None)
+
+    def _with_choices(self, recipe: Recipe) -> Recipe:
+        return replace(recipe, repository=self._repository, image=self._image, dockerfile=self._dockerfile)
 
     def _prepare(self, recipe: Recipe, tree: Tree, *, needed: bool) -> None:
         """Without tests nothing has to be run, so that a sandbox that cannot be made is only said.
@@ -222,13 +279,7 @@ class Verifier:
 
     def _run(self, toolchain: Toolchain, plan: TestPlan, tree: Tree) -> SuiteReport:
         """Raises: SandboxBroken."""
-        with self._sandbox.open(tree.root) as session:
-            placed = place(plan, session.scratch)
-            if placed.files:
-                session.put(placed.files)
-            result = session.run(placed.argv, environment=placed.environment, limits=self._limits)
-            report = session.get(placed.report) if placed.report else None
-        return toolchain.read(placed, report, result)
+        return self._runner.once(toolchain, plan, tree)
 
     def _refuse_unstarted(self, plan: TestPlan, report: SuiteReport) -> None:
         if report.timed_out:
@@ -302,24 +353,6 @@ class Verifier:
 
 def _files(baseline: Baseline, ids: Collection[str]) -> tuple[str, ...]:
     return tuple({case.file: None for case in baseline.report.cases if case.id in set(ids) and case.file})
-
-
-def place(plan: TestPlan, scratch: str) -> TestPlan:
-    """A plan with the session's own scratch folder in it. Pure."""
-
-    def put(text: str) -> str:
-        return text.replace(SCRATCH, scratch)
-
-    def put_all(table: Mapping[str, str]) -> dict[str, str]:
-        return {name: put(value) for name, value in table.items()}
-
-    return replace(
-        plan,
-        argv=tuple(put(word) for word in plan.argv),
-        report=put(plan.report),
-        environment=put_all(plan.environment),
-        files={put(path): data for path, data in plan.files.items()},
-    )
 
 
 def _nothing_changed(step: Step, baseline: Baseline, undone: tuple[str, ...]) -> Failed | Unverified:
