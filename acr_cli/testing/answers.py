@@ -30,12 +30,16 @@ class Say:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refuse:
-    """An HTTP error. `retry_after` in seconds becomes the header of that name."""
+    """An HTTP error. `retry_after`, seconds or a date, becomes the header of that name.
+
+    With `after` it comes in the middle of a stream, behind that text, with status 200."""
 
     status: int
     message: str = "refused by the script"
     code: str = ""
-    retry_after: float | None = None
+    kind: str = ""  # the provider's own name of it, where its shape has one
+    retry_after: float | str | None = None
+    after: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +65,28 @@ class Garbage:
     body: str = '{"choices": [{"delta": {"content": '
 
 
-Answer = Say | Refuse | Stall | Cut | Garbage
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """A page for people where an answer should be, as proxies and portals give it."""
+
+    status: int = 200
+    body: str = "<!DOCTYPE html><html><head><title>Sign in</title></head><body>Sign in</body></html>"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reset:
+    """The connection is reset before anything is answered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drip:
+    """A stream that never stands still and never comes to anything: a byte of a comment at a time."""
+
+    pause: float = 0.05  # seconds between two bytes
+    seconds: float = 30.0
+
+
+Answer = Say | Refuse | Stall | Cut | Garbage | Page | Reset | Drip
 
 
 def call(name: str, arguments: Mapping[str, Any] | str = "{}", *, id: str = "") -> ToolCall:  # noqa: A002

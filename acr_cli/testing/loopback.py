@@ -1,4 +1,4 @@
-"""A real HTTP server on 127.0.0.1 in the shape of OpenAI's and Ollama's, with scripted answers.
+"""A real HTTP server on 127.0.0.1 with scripted answers, shaped as OpenAI, Ollama, Anthropic and Gemini do.
 
 It checks every request and keeps it: the order of roles, each tool call answered, the key, and no request
 more than its script has answers for.
@@ -7,17 +7,19 @@ more than its script has answers for.
 from __future__ import annotations
 
 import json
+import re
 import socket
+import struct
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from acr_cli.records import Usage
-from acr_cli.testing.answers import Answer, Cut, Garbage, Refuse, Say, Stall, counted
+from acr_cli.testing.answers import Answer, Cut, Drip, Garbage, Page, Refuse, Reset, Say, Stall, counted
 from acr_cli.testing.conversation import faults
+from acr_cli.testing.shapes import Shape, shape_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +32,9 @@ class Request:
 
     @property
     def model(self) -> str:
-        return str(self.body.get("model", ""))
+        """Its name, without the provider's part; Gemini's stands in the path."""
+        named = re.search(r"/models/([^/:?]+):", self.path)
+        return named[1] if named else str(self.body.get("model", ""))
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:
@@ -38,7 +42,8 @@ class Request:
 
     @property
     def key(self) -> str:
-        return self.headers.get("authorization", "").removeprefix("Bearer ")
+        own = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key")
+        return own or self.headers.get("authorization", "").removeprefix("Bearer ")
 
 
 _OLLAMA_SHOW = {
@@ -53,8 +58,9 @@ Script = Iterable[Answer] | Callable[[Request], Answer]
 class LoopbackServer:
     """Serves `scripts`, by the name of the model: answers in order, or a function of the request.
 
-    A context manager. `base_url` ends in /v1 for OpenAI's shape; `ollama_url` is the root, for Ollama's. With
-    `key`, a request without it gets 401. One that the script has no answer for is a violation and gets 400.
+    A context manager. `base_url` ends in /v1 for OpenAI's shape; `root_url` is for Ollama's and Anthropic's,
+    `gemini_url(model)` for Gemini's. The order of roles is checked in the first two. With `key`, a request
+    without it gets 401. One that the script has no answer for is a violation and gets 400.
     """
 
     def __init__(self, scripts: Mapping[str, Script], *, key: str | None = None) -> None:
@@ -86,12 +92,20 @@ class LoopbackServer:
         self._thread.join()
 
     @property
-    def ollama_url(self) -> str:
+    def root_url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
+    def ollama_url(self) -> str:
+        return self.root_url
+
+    @property
     def base_url(self) -> str:
-        return f"{self.ollama_url}/v1"
+        return f"{self.root_url}/v1"
+
+    def gemini_url(self, model: str) -> str:
+        """Where litellm reaches a model in Gemini's shape: it puts the verb behind what it is given."""
+        return f"{self.root_url}/v1beta/models/{model}"
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -112,7 +126,8 @@ class LoopbackServer:
             if self.key is not None and request.key != self.key:
                 return Refuse(status=401, message="Incorrect API key provided.", code="invalid_api_key")
             number = len(self.requests)
-            self.violations += [f"request {number}: {fault}" for fault in faults(request.messages)]
+            if request.path in ("/v1/chat/completions", "/api/chat"):
+                self.violations += [f"request {number}: {fault}" for fault in faults(request.messages)]
             script = self._scripts.get(request.model)
             if script is None:
                 return Refuse(status=404, message=f"The model {request.model!r} does not exist.")
@@ -155,53 +170,72 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(path=self.path, headers=headers, body=json.loads(raw or b"{}"))
         if self.path == "/api/show":
             self._json(200, _OLLAMA_SHOW)
-        elif self.path in ("/v1/chat/completions", "/api/chat"):
-            self._answer(request, self.server.owner.answer(request))
+        elif shape := shape_of(self.path):
+            self._answer(request, shape, self.server.owner.answer(request))
         else:
             self._json(404, {"error": {"message": f"no such path: {self.path}"}})
 
-    def _answer(self, request: Request, answer: Answer) -> None:
-        ollama = request.path == "/api/chat"
-        streaming = bool(request.body.get("stream", ollama))
+    def _answer(self, request: Request, shape: Shape, answer: Answer) -> None:
         match answer:
+            case Refuse(after=""):
+                extra = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
+                self._json(answer.status, shape.error(answer), extra)
             case Refuse():
-                self._refuse(answer)
+                said = shape.piece(request.model, answer.after)
+                self._stream(shape, (said, shape.failing(answer)))
             case Garbage():
-                self._garbage(answer, streaming=streaming)
+                self._garbage(answer, shape, streaming=_streams(request))
+            case Page():
+                self._raw(answer.status, answer.body.encode(), "text/html; charset=utf-8")
+            case Reset():
+                self._reset()
+            case Drip():
+                self._drip(answer, shape)
             case Stall() | Cut():
-                self._break_off(request, answer)
+                self._break_off(request, shape, answer)
             case Say():
-                usage = counted(answer, request.messages)
-                if not streaming:
-                    self._json(
-                        200, _ollama_whole(answer, usage) if ollama else _whole(request, answer, usage)
-                    )
-                    return
-                pieces = _ollama_stream(answer, usage) if ollama else _stream(request, answer, usage)
-                self._begin("application/x-ndjson" if ollama else "text/event-stream")
-                for piece in pieces:
-                    self._chunk(piece)
-                self._chunk(b"")
+                self._say(request, shape, answer)
 
-    def _refuse(self, answer: Refuse) -> None:
-        extra = {} if answer.retry_after is None else {"Retry-After": f"{answer.retry_after:g}"}
-        error = {"message": answer.message, "type": "scripted", "code": answer.code or None}
-        self._json(answer.status, {"error": error}, extra)
+    def _say(self, request: Request, shape: Shape, said: Say) -> None:
+        usage = counted(said, request.messages)
+        if not _streams(request):
+            self._json(200, shape.whole(request.model, said, usage))
+            return
+        asked = (request.body.get("stream_options") or {}).get("include_usage")
+        if request.path == "/v1/chat/completions" and not asked:
+            said = replace(said, report_usage=False)
+        self._stream(shape, shape.stream(request.model, said, usage))
 
-    def _garbage(self, answer: Garbage, *, streaming: bool) -> None:
+    def _stream(self, shape: Shape, pieces: Iterable[bytes]) -> None:
+        self._begin(shape.kind)
+        for piece in pieces:
+            self._chunk(piece)
+        self._chunk(b"")
+
+    def _garbage(self, answer: Garbage, shape: Shape, *, streaming: bool) -> None:
         if streaming:
-            self._begin("text/event-stream")
-            self._chunk(f"data: {answer.body}\n\n".encode())
-            self._chunk(b"")
+            self._stream(shape, (f"data: {answer.body}\n\n".encode(),))
         else:
             self._raw(200, answer.body.encode(), "application/json")
 
-    def _break_off(self, request: Request, answer: Stall | Cut) -> None:
-        self._begin("application/x-ndjson" if request.path == "/api/chat" else "text/event-stream")
+    def _reset(self) -> None:
+        """Close without a word, so that the other side gets ECONNRESET."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+
+    def _drip(self, answer: Drip, shape: Shape) -> None:
+        self._begin(shape.kind)
+        for _ in range(int(answer.seconds / answer.pause)):
+            if self.server.owner.closing.wait(answer.pause):
+                break
+            self._chunk(b":")
+        self.close_connection = True
+
+    def _break_off(self, request: Request, shape: Shape, answer: Stall | Cut) -> None:
+        self._begin(shape.kind)
         if answer.text:
-            ollama = request.path == "/api/chat"
-            said = {"role": "assistant", "content": answer.text}
-            self._chunk(_ollama_piece(said) if ollama else _event(request, {"delta": said}))
+            self._chunk(shape.piece(request.model, answer.text))
         if isinstance(answer, Stall):
             self.server.owner.closing.wait(answer.seconds)
         elif not answer.abrupt:
@@ -233,74 +267,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-def _usage(usage: Usage) -> dict[str, Any]:
-    return {
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-    }
-
-
-def _calls(said: Say) -> list[dict[str, Any]]:
-    return [
-        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-        for c in said.tool_calls
-    ]
-
-
-def _whole(request: Request, said: Say, usage: Usage) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": said.text or None}
-    if said.tool_calls:
-        message["tool_calls"] = _calls(said)
-    if said.reasoning:
-        message["reasoning_content"] = said.reasoning
-    choice = {"index": 0, "message": message, "finish_reason": said.finish_reason}
-    whole = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": request.model}
-    return {**whole, "choices": [choice], **({"usage": _usage(usage)} if said.report_usage else {})}
-
-
-def _event(request: Request, choice: Mapping[str, Any] | None, **extra: object) -> bytes:
-    choices = [] if choice is None else [{"index": 0, "finish_reason": None, **choice}]
-    chunk = {"id": "chatcmpl-0", "object": "chat.completion.chunk", "created": 0, "model": request.model}
-    return f"data: {json.dumps({**chunk, 'choices': choices, **extra})}\n\n".encode()
-
-
-def _stream(request: Request, said: Say, usage: Usage) -> Iterator[bytes]:
-    if said.reasoning:
-        yield _event(request, {"delta": {"role": "assistant", "reasoning_content": said.reasoning}})
-    for start in range(0, len(said.text), 20):
-        yield _event(request, {"delta": {"role": "assistant", "content": said.text[start : start + 20]}})
-    for index, whole in enumerate(_calls(said)):
-        arguments = whole["function"]["arguments"]
-        half = len(arguments) // 2
-        opening = {**whole, "index": index, "function": {**whole["function"], "arguments": arguments[:half]}}
-        yield _event(request, {"delta": {"role": "assistant", "tool_calls": [opening]}})
-        rest = {"index": index, "function": {"arguments": arguments[half:]}}
-        yield _event(request, {"delta": {"tool_calls": [rest]}})
-    yield _event(request, {"delta": {}, "finish_reason": said.finish_reason})
-    if said.report_usage and (request.body.get("stream_options") or {}).get("include_usage"):
-        yield _event(request, None, usage=_usage(usage))
-    yield b"data: [DONE]\n\n"
-
-
-def _ollama_whole(said: Say, usage: Usage) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": said.text}
-    if said.tool_calls:
-        message["tool_calls"] = [
-            {"function": {"name": c.name, "arguments": json.loads(c.arguments)}} for c in said.tool_calls
-        ]
-    counts = {"prompt_eval_count": usage.input_tokens, "eval_count": usage.output_tokens}
-    return {"model": "", "message": message, "done": True, "done_reason": said.finish_reason, **counts}
-
-
-def _ollama_piece(message: Mapping[str, Any]) -> bytes:
-    return json.dumps({"model": "", "message": message, "done": False}).encode() + b"\n"
-
-
-def _ollama_stream(said: Say, usage: Usage) -> Iterator[bytes]:
-    for start in range(0, len(said.text), 20):
-        yield _ollama_piece({"role": "assistant", "content": said.text[start : start + 20]})
-    last = _ollama_whole(said, usage)
-    last["message"] = {**last["message"], "content": ""}
-    yield json.dumps(last).encode() + b"\n"
+def _streams(request: Request) -> bool:
+    if request.path == "/api/chat":
+        return bool(request.body.get("stream", True))
+    return "streamGenerateContent" in request.path or bool(request.body.get("stream"))
