@@ -1,13 +1,16 @@
 """From a task to steps: most tasks are one edit; a long wish is first planned by a model.
 
-Failing tests say themselves what is to be done, so no model is paid to plan for them.
+Failing tests say themselves what is to be done, so no model is paid to plan for them. Where none fails, a
+test is written first that does, unless no test could show that the wish is fulfilled: prose, a new form for
+what does the same, tests themselves.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from acr_cli.records import Baseline, Dimension, Step, StepKind, Task
@@ -18,6 +21,23 @@ _PARTS = 3  # list items that make a wish one of several parts
 _MOST_STEPS = 6
 _ITEM = re.compile(r"^\s*([-*+•]|\d+[.)])\s+\S", re.MULTILINE)
 _PATH = re.compile(r"(?<![\w/:.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,7}(?![\w/])")
+_DOCUMENTS = (".md", ".rst", ".txt", ".adoc", ".tex")
+_UNSEEN = re.compile(
+    r"\W*(please\s+)?(re-?(word|phrase|format|factor|name|organi[sz]e)|clean|tidy|document|comment|translate"
+    r"|(fix|correct|remove)\s+(a|the|some|all)?\s*(typos?|spelling|comments?)"
+    r"|(add|write|extend|improve)\s[^.\n]*\b(tests?|docs?|docstrings?|comments?|documentation|readme)\b)",
+    re.IGNORECASE,
+)
+"""Wishes that change nothing which a test could see."""
+
+_CHECKS = {
+    StepKind.TEST: "it fails before the change",
+    StepKind.EDIT: "nothing that passed breaks",
+    StepKind.PLAN: "",
+    StepKind.REVIEW: "",
+}
+_FAILING = "the failing tests pass, and nothing that passed breaks"
+_OWN = "the test that was written for it passes, and nothing that passed breaks"
 
 _DIMENSIONS = {
     StepKind.TEST: Dimension.TEST_GENERATION,
@@ -27,26 +47,34 @@ _DIMENSIONS = {
 
 
 class RepositoryPlanner:
-    """A `Planner`. With `plan_only` every wish is planned."""
+    """A `Planner`. With `plan_only` every wish is planned; without `own_tests` no test is written first."""
 
-    def __init__(self, *, plan_only: bool = False) -> None:
+    def __init__(self, *, plan_only: bool = False, own_tests: bool = True) -> None:
         self._plan_only = plan_only
+        self._own_tests = own_tests
 
     def outline(self, task: Task, baseline: Baseline) -> tuple[Step, ...]:
-        """One edit step; or one plan step, for a long wish without failing tests."""
-        planned = not baseline.targets and task.is_wish and (self._plan_only or _has_parts(task.text))
-        kind = StepKind.PLAN if planned else StepKind.EDIT
-        step = Step(
+        """One edit step, for a wish without a failing test after a test step; a plan step for a long one."""
+        wish = not baseline.targets and task.is_wish
+        files = tuple(dict.fromkeys(_PATH.findall(redact(f"{task.text}\n{task.log}"))))[:20]
+        edit = Step(
             id="s1",
-            kind=kind,
+            kind=StepKind.EDIT,
             text=_text(task),
             dimension=Dimension.AGENTIC_PROGRAMMING,
             language=baseline.language,
-            files=tuple(dict.fromkeys(_PATH.findall(redact(f"{task.text}\n{task.log}"))))[:20],
+            files=files,
             failures=baseline.failures(),
             test_command=baseline.test_command,
+            check=_FAILING if baseline.targets else _CHECKS[StepKind.EDIT],
         )
-        return (step,)
+        if wish and (self._plan_only or _has_parts(task.text)):
+            return (replace(edit, kind=StepKind.PLAN, check=""),)
+        if wish and self._own_tests and baseline.test_command and _is_seen_by_tests(task.text, files):
+            kind = StepKind.TEST
+            test = replace(edit, kind=kind, dimension=_DIMENSIONS[kind], check=_CHECKS[kind])
+            return (test, replace(edit, id="s2", check=_OWN))
+        return (edit,)
 
 
 def read_plan(reply: str, step: Step) -> tuple[Step, ...]:
@@ -59,6 +87,12 @@ def read_plan(reply: str, step: Step) -> tuple[Step, ...]:
 
 def _has_parts(text: str) -> bool:
     return len(text) > LONG or len(_ITEM.findall(text)) >= _PARTS
+
+
+def _is_seen_by_tests(text: str, files: Sequence[str]) -> bool:
+    """Whether a test could show that a wish is fulfilled."""
+    prose = bool(files) and all(path.lower().endswith(_DOCUMENTS) for path in files)
+    return not prose and not _UNSEEN.match(text)
 
 
 def _text(task: Task) -> str:
@@ -75,6 +109,7 @@ def _steps(reply: str, step: Step) -> Iterator[Step]:
         about: dict[str, Any] = item if isinstance(item, dict) else {}
         kind = about.get("kind")
         files = about.get("files")
+        check = about.get("check")
         number += 1
         yield _derived(
             step,
@@ -82,6 +117,7 @@ def _steps(reply: str, step: Step) -> Iterator[Step]:
             StepKind(kind) if kind in ("edit", "test", "review") else StepKind.EDIT,
             f"{text.strip()}\n\nThis is one part of a larger task:\n{step.text}",
             tuple(str(path) for path in files)[:20] if isinstance(files, list) else (),
+            check=" ".join(check.split())[:200] if isinstance(check, str) else "",
         )
 
 
@@ -100,7 +136,9 @@ def _items(reply: str) -> list[Any]:
     return []
 
 
-def _derived(step: Step, number: int, kind: StepKind, text: str, files: tuple[str, ...]) -> Step:
+def _derived(
+    step: Step, number: int, kind: StepKind, text: str, files: tuple[str, ...], *, check: str = ""
+) -> Step:
     return Step(
         id=f"{step.id}.{number}",
         kind=kind,
@@ -110,4 +148,5 @@ def _derived(step: Step, number: int, kind: StepKind, text: str, files: tuple[st
         files=files,
         failures=step.failures,
         test_command=step.test_command,
+        check=check or _CHECKS[kind],
     )

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from acr_cli.agent.conventions import conventions
 from acr_cli.agent.repomap.drawing import RepoMap
 from acr_cli.agent.sight import Sight, contents, files_at_hand, overview, source_files
+from acr_cli.agent.text import cut
 from acr_cli.protocols import EditFormat, Message
 from acr_cli.records import CaseResult, Lesson, Step, StepKind
 
 _FAILURES = 10  # shown with their details
 _DETAIL = 3_000  # characters of one failure
+_FULL = 3  # failures shown with so much
+_SHORT = 600  # characters of a further one
 _PATCH = 4_000  # characters of a patch that failed
 _TASK = 20_000  # characters of the task's own text
+_ROOM = 24_000  # characters of files for a model that can open more
+_OTHERS = 12_000  # characters of files that nothing points to, for one that cannot
+
+_TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*(_test|\.test|\.spec|_spec|Tests?))\.\w+$")
+_NO_TESTS = (".md", ".txt", ".json", ".toml", ".snap")
+
+_CAPTURED_NOTHING = re.compile(r"^-{3,} Captured \w+(?: \w+)* -{3,}\n\s*(?=^-{3,} Captured|\Z)", re.MULTILINE)
 
 _ROLE = "You are a careful programmer at work in a copy of a git repository."
 
 _DUTIES = {
     StepKind.EDIT: (
-        "Change the source so that the task is done. Find the cause before you change anything, and make the "
-        "smallest change that removes it. Do not edit existing tests or test configuration: such edits are "
-        "undone before the tests are run. Do not make a test pass by special-casing it."
+        "Find the cause, then make the smallest change to the source that does what the task asks. Edits to "
+        "existing tests or test configuration are undone. Do not make a test pass by special-casing it."
     ),
     StepKind.TEST: (
-        "Write a test that fails now, for the reason that the task describes, and will pass once the task is "
-        "done. Put it where this repository keeps its tests. Do not change the source or existing tests."
+        "Write one small test that fails now, for the reason that the task describes, and will pass once the "
+        "task is done; a few where one cannot show it. It goes into a new file where this repository keeps "
+        "its tests, in their style: framework, names, helpers. Test what the task asks for, not how it might "
+        "be done. Do not change the source or existing tests: such edits are undone. If no test can show "
+        "that the task is done, change nothing and say so."
     ),
     StepKind.PLAN: (
         "Plan the task; change nothing. Answer with a JSON list of at most six steps and nothing else, each "
-        '{"text": what is to be done, "kind": "edit" or "test" or "review", "files": [paths to look at]}. '
-        "Each step is done by somebody who sees only its text and the repository. Use as few steps as "
-        "possible; one is often enough."
+        '{"text": what is to be done, "kind": "edit" or "test" or "review", "files": [paths to look at], '
+        '"check": how it shows that the step is done}. Each step is done by somebody who sees only its text '
+        "and the repository. Use as few steps as possible; one is often enough. Where a test can show that "
+        "the task is done and none does yet, begin with a test step: its new test must fail before the edits."
     ),
     StepKind.REVIEW: (
         "Review the repository's present state against the task; change nothing. Answer with what is wrong "
@@ -40,9 +55,12 @@ _DUTIES = {
 }
 
 _WITH_TOOLS = (
-    "Work with the tools. Read before you edit. Commands run in a sandbox without network, on a copy: what "
-    "they change is thrown away. When you are done, call finish with one sentence."
+    "Use the tools, several calls in one reply where you can; what is shown below need not be opened again. "
+    "Commands run on a copy, in a sandbox without network; what they change is dropped unless you keep it. "
+    "Call finish in the same reply as the last edit"
 )
+
+_TESTED = ": the failing tests are run then, and if they still fail you see why and go on."
 
 _IN_TEXT = (
     "You have no tools. If you cannot do without a file that is not shown, answer only with lines "
@@ -54,7 +72,7 @@ def system(step: Step, edit_format: EditFormat | None, *, tools: bool) -> Messag
     """The beginning: the same for every step of a kind, so that providers can cache it. Pure."""
     parts = [_ROLE, _DUTIES[step.kind]]
     if tools:
-        parts.append(_WITH_TOOLS)
+        parts.append(_WITH_TOOLS + (_TESTED if step.kind is StepKind.EDIT else "."))
     elif edit_format is not None and step.kind in (StepKind.EDIT, StepKind.TEST):
         parts.append(_IN_TEXT.format(instructions=edit_format.instructions))
     return Message(role="system", content="\n\n".join(parts))
@@ -76,28 +94,40 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
     at_hand = files_at_hand(step, sight, everything)
     if asked := conventions(sight, listed, at_hand[:10], room=room // 8):
         parts.append(f"What the repository asks of those who change it:\n{asked}")
-    paths = list(at_hand)
+    style = neighbouring_test(step, at_hand, everything) if step.kind is StepKind.TEST else ""
+    paths = [style, *(path for path in at_hand if path != style)] if style else list(at_hand)
+    room = room if whole_files else min(room, _ROOM)
+    shown = contents(sight, paths, step, room=room, whole=whole_files)
     if whole_files:
-        paths += [path for path in source_files(everything) if path not in at_hand]
-    shown = contents(sight, paths, room=room, numbers=not whole_files)
+        others = [path for path in source_files(everything) if path not in paths]
+        left = room - sum(map(len, shown.values()))
+        shown |= contents(sight, others, step, room=min(left, _OTHERS), whole=True)
     parts.append(
         overview(
             sight, step, repomap, listed, everything, at_hand=at_hand, shown=shown, tools=not whole_files
         )
     )
+    if style in shown:
+        parts.append(f"{style} shows how tests are written here.")
     if shown:
-        what = "Some of them as they are now" + ("" if whole_files else ", with line numbers")
-        parts.append(f"{what}:\n\n" + "\n".join(shown.values()))
+        parts.append("Some of them as they are now:\n\n" + "\n".join(shown.values()))
     return Message(role="user", content="\n\n".join(parts))
 
 
-def cut(text: str, limit: int) -> str:
-    """The head and the tail of a long text, and how much is missing between. Pure."""
-    if len(text) <= limit:
-        return text
-    head = limit // 3
-    tail = limit - head
-    return f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"
+def neighbouring_test(step: Step, at_hand: Sequence[str], everything: Sequence[str]) -> str:
+    """The test file that is nearest to what a step is about: of the same name, of the same folder, the first
+    one; "" where there is none. Pure."""
+    about = [path for path in (*step.files, *at_hand) if not _TEST.search(path)]
+    stems = {PurePosixPath(path).stem.lower() for path in about}
+    folders = {part for path in about for part in PurePosixPath(path).parts[:-1]}
+
+    def nearness(path: str) -> tuple[int, int, str]:
+        place = PurePosixPath(path)
+        named = any(stem in place.stem.lower() for stem in stems)
+        return (-named, -len(folders.intersection(place.parts)), path)
+
+    tests = [path for path in everything if _TEST.search(path) and not path.endswith(_NO_TESTS)]
+    return min(tests, key=nearness, default="")
 
 
 def _task(step: Step) -> str:
@@ -108,11 +138,14 @@ def _task(step: Step) -> str:
 
 def _failures(cases: Sequence[CaseResult]) -> str:
     lines = [f"{len(cases)} failing test{'s' if len(cases) > 1 else ''}:"]
-    for case in cases[:_FAILURES]:
+    for number, case in enumerate(cases[:_FAILURES]):
+        detail = _CAPTURED_NOTHING.sub("", f"{case.detail.strip()}\n").strip()
+        detail = cut(detail, _DETAIL if number < _FULL else _SHORT)
         says = ": ".join(part for part in (case.exception, case.message) if part)
-        lines.append(f"- {case.id}" + (f"\n  {says}" if says else ""))
-        if case.detail.strip():
-            lines.append(cut(case.detail.strip(), _DETAIL))
+        lines.append(f"- {case.id}")
+        if says and not (case.message and case.message in detail and case.exception in detail):
+            lines.append(f"  {says}")
+        lines += [detail] if detail else []
     lines += [f"- {case.id}" for case in cases[_FAILURES : _FAILURES * 5]]
     if len(cases) > _FAILURES * 5:
         lines.append(f"- and {len(cases) - _FAILURES * 5} more")

@@ -15,18 +15,23 @@ from random import Random
 
 from filelock import FileLock
 
+from acr_cli.build.asking import AskedBackend, Asks, NotedAnswers, RecordedAnswers
+from acr_cli.build.checkpoints import Keeper, as_it_began, may_go_on, note_beginning, reached
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
+from acr_cli.build.recording import RECORDING, Recorded, Recording, RecordingGateway, RecordingPolicy
 from acr_cli.build.sharing import embedder
 from acr_cli.caf import Loop, Parts
 from acr_cli.errors import PatchConflict
 from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, Progress, RunStarted, to_json
 from acr_cli.parts import load
-from acr_cli.protocols import Backend, Limits, Observer, Sandbox, Store, Toolchain, Verifier
+from acr_cli.progress import Checkpoint
+from acr_cli.protocols import Backend, Gateway, Limits, Observer, Policy, Sandbox, Store, Toolchain, Verifier
 from acr_cli.records import Candidate, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
+from acr_cli.worktree.beginning import keep_beginning
 from acr_cli.worktree.contents import keep_changes
-from acr_cli.worktree.delivery import deliver
+from acr_cli.worktree.delivery import deliver, is_there
 from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.kept import changes_since
 from acr_cli.worktree.repository import Repository, open_repository
@@ -34,8 +39,10 @@ from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
 from acr_cli.worktree.tree import RunTree
 
 
-def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult:
+def run(settings: Settings, *, where: Path, task: Task, emit: Emit, asks: Asks | None = None) -> RunResult:
     """Carry out one task in the repository around `where`, and apply the patch if it is verified.
+
+    `asks` answers what the setting `approve` says is to be asked; without it nothing is.
 
     Raises: AcrError before the run exists; afterwards every end is a result."""
     pool = usable(settings, emit)
@@ -43,7 +50,18 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit) -> RunResult
     for dead in sweep_runs(settings.home):
         emit(Notice(level="info", text=obituary(dead)))
     folder, lock = new_run(settings.home, repository=repository.root, task=task.text)
-    job = Job(settings, pool, repository, folder, logged(emit, folder))
+    stands = where.resolve().relative_to(repository.root.resolve()).as_posix()
+    job = Job(
+        settings,
+        pool,
+        repository,
+        folder,
+        logged(emit, folder),
+        where="" if stands == "." else stands,
+        text=f"{task.text}\n{task.log}",
+        asks=asks,
+        recording=Recording(folder.path / RECORDING),
+    )
     return kept(folder, lock, emit, lambda: job.carry_out(task))
 
 
@@ -82,19 +100,53 @@ class Job:
     folder: RunFolder
     emit: Emit
     tests: frozenset[str] = frozenset()  # files that no attempt may change, beside what toolchains protect
+    where: str = ""  # the folder of the repository that the user stands in; "" is the root
+    text: str = ""  # of the task and its log: the files that it names count for what is tested
+    asks: Asks | None = None
+    recording: Recording | None = None  # where choices and replies are noted
+    recorded: Recorded | None = None  # in the place of models, in a replay
+    goes_on: bool = False  # whether the run had begun before, in another process
 
     def carry_out(self, task: Task) -> RunResult:
         self.emit(RunStarted(run=self.folder.id, repository=str(self.repository.root)))
         self.warm_up()
-        files = (*self.repository.files(), *self.repository.ignored(self.settings.copy_ignored))
-        tree = RunTree.copy(self.repository.root, files, self.folder.path)
+        tree = self.copy()
+        sandbox = self.sandbox()
+        keeper, checkpoint = self._beginning(task, tree, sandbox)
         start = tree.checkpoint()
         store = memory(self.settings, lambda text: self.emit(Notice(level="warning", text=text)))
-        parts = self.parts(tree, self.sandbox(), store, copied_from=self.repository.root)
-        result = Loop(self.folder.id, parts).fix(task)
+        parts = self.parts(tree, sandbox, store, copied_from=None if self.goes_on else self.repository.root)
+        parts = replace(parts, keep=keeper.keep, resumed=checkpoint)
+        try:
+            result = Loop(self.folder.id, parts).fix(task)
+        finally:
+            keeper.close()
         if result.status is Status.FIXED and not self.settings.dry_run:
-            return self._deliver(tree, start, result)
-        return result
+            return self._approved(tree, start, result)
+        return may_go_on(self.folder, result)
+
+    def copy(self) -> RunTree:
+        """The run's own copy of the user's files as they are now."""
+        files = (*self.repository.files(), *self.repository.ignored(self.settings.copy_ignored))
+        return RunTree.copy(self.repository.root, files, self.folder.path)
+
+    def _beginning(self, task: Task, tree: RunTree, sandbox: Sandbox) -> tuple[Keeper, Checkpoint | None]:
+        """What keeps checkpoints; and, of a run that goes on, the last one, with the tree as it began.
+
+        Raises: PatchConflict where the files that it began with are not to be had."""
+        recording = self.recording or Recording(self.folder.path / RECORDING)
+        settings = self.settings
+        surroundings = f"{sandbox.describe()} {settings.test} {settings.setup} {settings.image}"
+        keeper = Keeper(self.folder, recording, surroundings)
+        if self.goes_on:
+            as_it_began(self.folder, self.repository, tree)
+            return keeper, reached(self.folder, surroundings)
+        start = tree.checkpoint()
+        note_beginning(
+            self.folder, task=task, settings=settings, pool=self.pool, where=self.where, tree=start
+        )
+        keeper.meanwhile(lambda: keep_beginning(self.folder.path, self.repository, tree, start))
+        return keeper, None
 
     def warm_up(self) -> None:
         """Import what is slow and will be needed, in a thread, while the repository is read."""
@@ -115,9 +167,9 @@ class Job:
         return Parts(
             tree=tree,
             sandbox=sandbox,
-            planner=RepositoryPlanner(plan_only=settings.plan_only),
+            planner=RepositoryPlanner(plan_only=settings.plan_only, own_tests=settings.own_tests),
             observer=self.observer(tree.root, store),
-            policy=policy_of(settings),
+            policy=self.policy(),
             candidates=self.pool,
             backends=self.backends(copied_from, partial(tree.changed, tree.checkpoint())),
             verifier=self.verifier(sandbox),
@@ -134,7 +186,36 @@ class Job:
             clock=time.time,
             attempts=settings.attempts,
             plan_only=settings.plan_only,
+            approve=self._plan_approved,
         )
+
+    def policy(self) -> Policy:
+        """Who chooses; each choice is noted where the run is recorded."""
+        if self.recorded is not None:
+            return self.recorded
+        chosen = policy_of(self.settings)
+        return RecordingPolicy(chosen, self.recording) if self.recording else chosen
+
+    def gateway(self) -> Gateway:
+        """The way to the models; each reply is noted where the run is recorded."""
+        from acr_cli.models.gateway import LiteLLM
+
+        if self.recorded is not None:
+            return self.recorded
+        gateway = LiteLLM(emit=self.emit, environ=os.environ)
+        return RecordingGateway(gateway, self.recording) if self.recording else gateway
+
+    def answers(self) -> Asks | None:
+        """Who answers questions, if any are asked; each answer is noted where the run is recorded."""
+        if self.recorded is not None:
+            return RecordedAnswers(self.recorded)
+        if self.asks is None or self.settings.approve == "auto":
+            return None
+        return NotedAnswers(self.asks, self.recording) if self.recording else self.asks
+
+    def _plan_approved(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        answers = self.answers() if self.settings.approve != "auto" else None
+        return answers.plan(steps) if answers else steps
 
     def observer(self, root: Path, store: Store) -> Observer:
         """What looks at the steps of a run on the files below `root`."""
@@ -158,11 +239,9 @@ class Job:
         """Who can take a step, by name. `changed`: which files of a tree are not as in `copied_from` now."""
         from acr_cli.agent.backend import Agent
         from acr_cli.agent.repomap.drawing import RepoMap
-        from acr_cli.models.gateway import LiteLLM
         from acr_cli.repair.backend import Repair
 
         toolchains = self.toolchains()
-        gateway = LiteLLM(emit=self.emit, environ=os.environ)
         repomap = RepoMap(
             self.settings.home / "cache" / "maps",
             source=copied_from,
@@ -170,14 +249,16 @@ class Job:
             reading=lambda files: self.emit(Progress(text=f"reading {files:,} files for the map")),
         )
         installed = {name: load("backends", name, {})(emit=self.emit) for name in self.settings.backends}
+        agent = Agent(
+            gateway=self.gateway(),
+            emit=self.emit,
+            transcripts=self.folder.path / "transcripts",
+            repomap=repomap,
+        )
+        answers = self.answers() if self.settings.approve == "all" else None
         return {
             **installed,
-            "agent": Agent(
-                gateway=gateway,
-                emit=self.emit,
-                transcripts=self.folder.path / "transcripts",
-                repomap=repomap,
-            ),
+            "agent": AskedBackend(agent, answers.command) if answers else agent,
             "repair": Repair(
                 emit=self.emit,
                 time_limit=self.settings.repair_time,
@@ -205,8 +286,12 @@ class Job:
     def toolchains(self) -> list[Toolchain]:
         """In the order in which a tree is shown to them."""
         from acr_cli.toolchains import BUILTIN
+        from acr_cli.toolchains.several import Several
 
-        return [load("toolchains", name, BUILTIN)() for name in (*self.settings.toolchains, *BUILTIN)]
+        every = [load("toolchains", name, BUILTIN)() for name in (*self.settings.toolchains, *BUILTIN)]
+        typed = self.settings.origins.get("test", "").startswith("--")
+        command = (self.settings.test or "") if typed else ""
+        return [Several(every, where=self.where, text=self.text, command=command), *every]
 
     def sandbox(self) -> Sandbox:
         """Where the code of this run's tree is executed.
@@ -236,13 +321,22 @@ class Job:
             seconds=self.settings.test_timeout,
         )
 
+    def _approved(self, tree: RunTree, start: str, result: RunResult) -> RunResult:
+        """The verified patch applied, if nothing is to be asked or the user wants it; else it is kept."""
+        if self.asks is None or self.settings.approve == "auto" or self.asks.patch(result.patch):
+            return self._deliver(tree, start, result)
+        self.folder.keep_patch(result.patch)
+        keep_changes(self.folder.path, changes_since(tree, start))
+        return replace(result, hint=f"Not applied; `acr apply {result.run}` applies it.")
+
     def _deliver(self, tree: RunTree, start: str, result: RunResult) -> RunResult:
         """The verified patch into the user's tree; one that cannot be applied is kept in the run."""
         try:
             self.folder.keep_patch(result.patch)
             changes = changes_since(tree, start)
             keep_changes(self.folder.path, changes)
-            deliver(self.repository.root, changes, self.folder.path)
+            if not self.goes_on or not is_there(self.repository.root, changes):
+                deliver(self.repository.root, changes, self.folder.path)
         except (PatchConflict, OSError) as error:
             problem = error if isinstance(error, PatchConflict) else _unwritable(self.folder, error)
             return replace(

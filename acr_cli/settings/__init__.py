@@ -3,6 +3,7 @@
 from acr_cli.settings.keys import BY_NAME, KEYS, POLICIES, SANDBOXES, Key, parse
 from acr_cli.settings.records import ModelEntry, Settings
 from acr_cli.settings.sources import (
+    PROJECT_FILE,
     Loaded,
     given_flags,
     home_folder,
@@ -16,6 +17,7 @@ __all__ = [
     "BY_NAME",
     "KEYS",
     "POLICIES",
+    "PROJECT_FILE",
     "SANDBOXES",
     "Key",
     "Loaded",

@@ -37,6 +37,7 @@ class Key:
 
 
 SANDBOXES = ("auto", "docker", "bubblewrap", "none")
+APPROVALS = ("auto", "edits", "all")
 POLICIES = ("learned", "acrouter", "escalate", "fixed")
 ROUTER_PROMPTS = ("zero-shot", "few-shot", "statistics")
 
@@ -109,6 +110,19 @@ KEYS: tuple[Key, ...] = (
     Key(name="test", field="test", kind="text", about="the test command, otherwise detected"),
     Key(name="setup", field="setup", kind="text", about="the command that installs dependencies"),
     Key(name="copy_ignored", field="copy_ignored", kind="list", about="ignored files that the tests need"),
+    Key(
+        name="own_tests",
+        field="own_tests",
+        kind="flag",
+        about="write a failing test first where no test covers the task",
+    ),
+    Key(
+        name="judge",
+        field="judge",
+        kind="flag",
+        about="ask a second model about a change that no test can show",
+    ),
+    Key(name="parallel", field="parallel", kind="count", low=1, about="attempts at a step side by side"),
     Key(name="voters", field="voters", kind="list", about="installed voters besides the built-in ones"),
     Key(name="policy_models", field="policy_models", kind="list", about="trained policy models that vote"),
     Key(name="router", field="router", kind="text", about="a model that is asked whom to choose"),
@@ -121,6 +135,14 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(name="toolchains", field="toolchains", kind="list", about="installed toolchains, asked first"),
     Key(name="backends", field="backends", kind="list", about="installed backends that may take a step"),
+    Key(
+        name="approve",
+        field="approve",
+        kind="text",
+        choices=APPROVALS,
+        project="strict",
+        about="what is asked: auto, nothing; edits, plans and patches; all, commands of models too",
+    ),
     Key(name="commit", field="commit", kind="flag", about="commit a verified fix"),
     Key(name="memory.bound", field="memory_bound", kind="count", low=1, about="outcomes that are kept"),
     Key(name="memory.store_text", field="store_text", kind="flag", project="strict", about="keep task texts"),

@@ -58,6 +58,9 @@ class Settings:
     test: str | None = None
     setup: str | None = None
     copy_ignored: tuple[str, ...] = ()
+    own_tests: bool = True  # write a failing test first where no test covers the task
+    judge: bool = True  # ask a second model about a change that nothing executed can show
+    parallel: int = 1  # attempts at a step side by side
 
     policy_models: tuple[str, ...] = ()  # trained ones that vote, by name
     router: str | None = None  # a model of the pool that is asked whom to choose
@@ -76,6 +79,7 @@ class Settings:
     memory_database: str = "default_database"
     embedder: str = "minilm"  # "minilm" | "sentence-transformers:MODEL"
 
+    approve: str = "auto"  # what the user is asked about: nothing; "edits", the patch; "all", commands too
     commit: bool = False
     dry_run: bool = False
     plan_only: bool = False

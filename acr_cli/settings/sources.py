@@ -24,6 +24,7 @@ _STRICTEST: Mapping[str, Sequence[object]] = {
     "sandbox": ("none", "bubblewrap", "auto", "docker"),  # `auto` is never looser than bubblewrap
     "network": ("on", "none"),
     "memory.store_text": (True, False),
+    "approve": ("auto", "edits", "all"),
 }
 _DEFAULTS: Mapping[str, Any] = {f.name: getattr(Settings(home=Path()), f.name) for f in fields(Settings)}
 _NARROWING = [key.name for key in KEYS if key.project]

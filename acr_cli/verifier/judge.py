@@ -16,7 +16,7 @@ from acr_cli.records import (
     SuiteReport,
     Unverified,
 )
-from acr_cli.verifier import own_tests, score
+from acr_cli.verifier import score
 
 NAMED = 3  # how many tests a sentence names
 BUILD_FAILED = "BuildFailed"  # the exception of a build, told as a test
@@ -183,12 +183,25 @@ def rejected(reason: str, baseline: Baseline, undone: tuple[str, ...], *, syntax
 
 def _passed(found: Comparison, kind: str) -> str:
     if kind == OWN_TEST:
-        return own_tests.passed(found.fixed, found.kept)
+        return _passed_own(found)
     were = "test that failed passes" if len(found.fixed) == 1 else "tests that failed pass"
     said = f"{len(found.fixed)} {were} now, and all {found.kept} that passed still do"
     if found.not_run:
         said = f"{said}, as far as they were run: {found.not_run} others were not, as their time was up"
     return f"{said}."
+
+
+def _passed_own(found: Comparison) -> str:
+    one = len(found.fixed) == 1
+    tests = "1 test" if one else f"{len(found.fixed)} tests"
+    others = f", and all {found.kept} that passed still do" if found.kept else ""
+    how_now = "fails without the change and passes" if one else "fail without the change and pass"
+    return f"{tests} that acr wrote ({names(found.fixed)}) {how_now} with it{others}."
+
+
+def names(ids: Sequence[str]) -> str:
+    """The first of some names, and how many more there are. Pure."""
+    return ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
 
 
 def _failed(found: Comparison, report: SuiteReport, findings: Sequence[Finding] = ()) -> str:
@@ -209,8 +222,7 @@ def _failed(found: Comparison, report: SuiteReport, findings: Sequence[Finding] 
 
 
 def _sentence(ids: Sequence[str], now: dict[str, CaseResult], one: str, many: str) -> str:
-    names = ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
-    return f"{names} {one if len(ids) == 1 else many} ({how(ids[0], now)})"
+    return f"{names(ids)} {one if len(ids) == 1 else many} ({how(ids[0], now)})"
 
 
 def how(test: str, now: dict[str, CaseResult]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from acr_cli.protocols import Tree
@@ -23,13 +24,13 @@ from acr_cli.records import (
     SuiteReport,
     Unverified,
 )
-from acr_cli.verifier import score
+from acr_cli.verifier.judge import judge, names
 from acr_cli.verifier.tampering import added_by, is_test
 
 _FOLDERS = frozenset(("test", "tests", "spec", "specs", "__tests__", "t"))
 _NO_TESTS = frozenset(("conftest", "__init__", "setup", "sitecustomize", "usercustomize"))
 _PLACE = re.compile(r"^(\S+?):(\d+): (?:in \S+|(\w+))$", re.MULTILINE)
-_FIXTURE = re.compile(r"^fixture '[^']*' not found", re.MULTILINE)
+_FIXTURE = re.compile(r"fixture '[^']*' not found")
 _MODULE = re.compile(r"No module named '?(\w+)")
 _UNDEFINED = ("NameError", "UnboundLocalError")
 
@@ -92,15 +93,24 @@ def judge_tests(
         return no_test(wrong, undone, report=before)
     if now is None:
         return Unverified(evidence=_evidence(_fails(failing), undone, before, unfixed=failing))
-    passing = set(now.passing())
-    fixed = tuple(test for test in failing if test in passing)
-    broken = tuple(test for test in baseline.report.passing() if test not in passing)
-    left = tuple(test for test in failing if test not in passing)
-    if left or broken or now.fault:
-        reason = f"The new test {left[0] if left else failing[0]} fails with the change, too."
-        return no_test(reason, undone, report=now)
-    reason = passed(fixed, len(passing) - len(fixed))
-    return Passed(evidence=_evidence(reason, undone, now, fixed=fixed))
+    aim = replace(
+        baseline,
+        report=replace(baseline.report, cases=(*baseline.report.cases, *fresh)),
+        targets=failing,
+        own=failing,
+    )
+    verdict = judge(aim, now, patch="", alternatives=0, undone=undone)
+    if isinstance(verdict, Passed):
+        return verdict
+    return no_test(f"With the change, too: {verdict.evidence.reason}", undone, report=now)
+
+
+def none_written(undone: tuple[str, ...]) -> Failed | Unverified:
+    """The verdict on a test step that wrote none: it may be right that no test can show the task. Pure."""
+    if undone:
+        reason = f"No new test was written; edits to other files were undone: {names(undone)}."
+        return no_test(reason, undone)
+    return Unverified(evidence=_evidence("No test was written.", (), None))
 
 
 def no_test(reason: str, undone: tuple[str, ...], *, report: SuiteReport | None = None) -> Failed:
@@ -108,22 +118,9 @@ def no_test(reason: str, undone: tuple[str, ...], *, report: SuiteReport | None 
     return Failed(evidence=_evidence(reason, undone, report))
 
 
-def passed(fixed: Sequence[str], kept: int) -> str:
-    """A change that is proved by tests that acr wrote, in one sentence. Pure."""
-    what = f"{len(fixed)} tests" if len(fixed) != 1 else "1 test"
-    verb = "fail" if len(fixed) != 1 else "fails"
-    then = "pass" if len(fixed) != 1 else "passes"
-    others = f", and all {kept} that passed still do" if kept else ""
-    return f"{what} that acr wrote ({_named(fixed)}) {verb} without the change and {then} with it{others}."
-
-
 def _fails(failing: Sequence[str]) -> str:
     what = "1 test that acr wrote fails" if len(failing) == 1 else f"{len(failing)} tests that acr wrote fail"
-    return f"{what} before the change, as it should: {_named(failing)}."
-
-
-def _named(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+    return f"{what} before the change, as it should: {names(failing)}."
 
 
 def _wrong(
@@ -167,23 +164,6 @@ def _of_its_own(case: CaseResult, tests: Collection[str], known: Callable[[str],
 
 
 def _evidence(
-    reason: str,
-    undone: tuple[str, ...],
-    report: SuiteReport | None,
-    *,
-    fixed: tuple[str, ...] = (),
-    unfixed: tuple[str, ...] = (),
+    reason: str, undone: tuple[str, ...], report: SuiteReport | None, *, unfixed: tuple[str, ...] = ()
 ) -> Evidence:
-    done = float(bool(fixed))
-    values = {**dict.fromkeys(score.WEIGHTS[OWN_TEST], 1.0), "targets": done, "verified": done, "given": 0.0}
-    parts = score.signals(OWN_TEST, values) if fixed else ()
-    return Evidence(
-        u=score.u(parts),
-        signals=parts,
-        fixed=fixed,
-        unfixed=unfixed,
-        undone=undone,
-        report=report,
-        reason=reason,
-        verifier=OWN_TEST,
-    )
+    return Evidence(u=0.0, unfixed=unfixed, undone=undone, report=report, reason=reason, verifier=OWN_TEST)
