@@ -58,13 +58,15 @@ class Recording:
         except OSError:
             return 0
 
-    def cut(self, size: int) -> float:
-        """Forget what came after this size: it is done again. What had been paid for it, in USD."""
+    def paid_after(self, size: int) -> float:
+        """What was paid, in USD, for the replies that were noted after this size."""
         data = self.path.read_bytes() if self.path.exists() else b""
-        lost = list(_lines(data[size:]))
-        if size < len(data):
+        return sum(float(line["reply"]["cost_usd"]) for line in _lines(data[size:]) if line.get("reply"))
+
+    def cut(self, size: int) -> None:
+        """Forget what was noted after this size."""
+        if self.path.exists() and self.path.stat().st_size > size:
             os.truncate(self.path, size)
-        return sum(float(line["reply"]["cost_usd"]) for line in lost if line.get("reply"))
 
 
 def recorded_lines(path: Path) -> list[dict[str, Any]]:

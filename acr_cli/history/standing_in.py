@@ -35,6 +35,9 @@ class KnownTargets:
             raise BaselineCannotStart(f"{passing[0]} failed when the commit was examined and does not now.")
         return replace(found, targets=self._targets)
 
+    def take_up(self, task: Task, tree: Tree, baseline: Baseline) -> bool:
+        return self._verifier.take_up(task, tree, baseline)
+
     def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
         return self._verifier.check(step, baseline, attempt, tree, since)
 

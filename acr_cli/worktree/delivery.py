@@ -80,6 +80,11 @@ def deliver(root: Path, changes: Mapping[str, Change], folder: Path) -> None:
             raise
 
 
+def is_there(root: Path, changes: Mapping[str, Change]) -> bool:
+    """Whether all files are as the changes would make them."""
+    return all(content_of(root / name) == change.after for name, change in changes.items())
+
+
 def recover(folder: Path) -> tuple[str, ...]:
     """After a delivery that was killed: complete it, or take it back where the user has gone on since; the
     paths that now are as the patch wants them.

@@ -198,7 +198,9 @@ def _sweep(run: RunFolder) -> bool:
     except OSError:  # it lives (Timeout is an OSError), or cannot be reached now: the next sweep sees to it
         return False
     if killed:
-        run.update(status="killed", applied=delivered, applied_at=time.time() if delivered else None)
+        known = run.describe()
+        when = time.time() if delivered else known.get("applied_at")
+        run.update(status="killed", applied=delivered or bool(known.get("applied")), applied_at=when)
     elif delivered:  # `acr apply` or `acr undo` was killed
         undone = bool(run.describe().get("applied")) and not run.describe().get("undone")
         run.update(applied=True, applied_at=time.time(), undone=undone)
