@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -44,7 +45,7 @@ def open_sandbox(
 ) -> Sandbox:
     """The sandbox of this name: "auto", "docker", "bubblewrap", "none", or an installed one's.
 
-    auto takes Docker when an engine answers within two seconds, else bubblewrap.
+    auto takes Docker when an engine answers within two seconds and has or can pull an image, else bubblewrap.
     Raises: SandboxUnavailable (with what to install), ConfigurationError for a name that nobody offers."""
     request = Request(
         run_id=run_id,
@@ -72,9 +73,11 @@ def _auto(request: Request) -> tuple[Sandbox, str]:
     from acr_cli.sandbox.engine import EngineForbidden
 
     try:
-        return open_docker(request), "a Docker engine answers"
+        docker = open_docker(request)
     except SandboxUnavailable as error:
         without = error
+    else:
+        return (docker if request.image else _falling(docker, request)), "a Docker engine answers"
     if isinstance(without, EngineForbidden):
         request.emit(Notice(level="warning", text=f"{without.message} Looking for bubblewrap instead."))
     try:
@@ -84,6 +87,19 @@ def _auto(request: Request) -> tuple[Sandbox, str]:
             f"There is no sandbox to run the tests in. {without.message} {error.message}",
             hint=f"{error.hint} Without either, --sandbox none runs the tests on this machine unconfined.",
         ) from error
+
+
+def _falling(docker: Sandbox, request: Request) -> Sandbox:
+    """Docker as long as it has the images; nobody has chosen it for certain."""
+    from acr_cli.sandbox import programs
+    from acr_cli.sandbox.falling import Falling
+
+    return Falling(
+        docker,
+        partial(open_bubblewrap, request),
+        able=lambda language: programs.there(language, request.environ, request.repository),
+        emit=request.emit,
+    )
 
 
 def open_docker(request: Request) -> Sandbox:

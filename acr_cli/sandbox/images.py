@@ -54,6 +54,10 @@ _INSTEAD = "Name an image that is there with --image, or use --sandbox bubblewra
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+class ImageMissing(SandboxUnavailable):
+    """An image is neither there nor can it be pulled."""
+
+
 class Images:
     """Finds and makes images on one engine."""
 
@@ -83,7 +87,7 @@ class Images:
         else:
             wanted = self._chosen or recipe.image or DEFAULT_IMAGES.get(recipe.language)
             if wanted is None:
-                raise SandboxUnavailable(
+                raise ImageMissing(
                     f"There is no usual image for {recipe.language or 'this repository'}.", hint=_INSTEAD
                 )
             image, name = self.base(wanted)
@@ -109,8 +113,9 @@ class Images:
             with broken(f"pull the image {name}"):
                 return str(images.pull(name).id), name
         except SandboxUnavailable as error:
-            raise SandboxUnavailable(
-                f"The image {name} is not there and cannot be pulled: {error.message}", hint=_INSTEAD
+            why = error.message.removeprefix(f"The Docker engine could not pull the image {name}: ")
+            raise ImageMissing(
+                f"The image {name} is not there and cannot be pulled: {why}", hint=_INSTEAD
             ) from error
 
     def _built(self, recipe: Recipe, tree: Path, dockerfile: str) -> tuple[str, str]:

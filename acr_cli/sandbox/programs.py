@@ -29,6 +29,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
 }
 """What is looked for, by language."""
 
+_NEEDED = {"c": ("cc",), "cpp": ("c++",)}  # the same without which nothing can be tested
 _SEEN = (Path("/usr"), Path("/bin"), Path("/sbin"), Path("/lib"), Path("/nix/store"), Path("/gnu/store"))
 _USUAL = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 _ALSO = {"go": ("/usr/local/go/bin",)}  # where an archive is unpacked by its own instructions
@@ -63,6 +64,12 @@ def find(language: str, environ: Mapping[str, str], repository: Path | None, tre
             visible[shown] = None
         path[str(real.parent)] = None
     return Found(visible=tuple(visible), path=tuple(path))
+
+
+def there(language: str, environ: Mapping[str, str], repository: Path | None) -> bool:
+    """Whether the first program that a language needs is on this machine; Python always is."""
+    names = _NEEDED.get(language) or PROGRAMS.get(language, ())
+    return not names or _on_path(names[0], environ, repository, _ALSO.get(language, ())) is not None
 
 
 def _on_path(

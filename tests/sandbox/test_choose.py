@@ -145,6 +145,31 @@ def test_an_image_that_is_not_there_is_named(opener: Opener, tree: Path) -> None
 
 
 @pytest.mark.docker
+def test_auto_falls_back_where_the_engine_lacks_the_image(opener: Opener, tree: Path) -> None:
+    lacking = Recipe(language="python", image="localhost:1/no/such:image")
+    opened = opener("auto", image=None)
+    assert opened.sandbox.name == "docker"
+    opened.sandbox.prepare(lacking, tree)
+    assert opened.sandbox.name == "bubblewrap"
+    *_, notice, ready = opened.events
+    assert isinstance(notice, Notice)
+    assert "The image localhost:1/no/such:image is not there and cannot be pulled" in notice.text
+    assert ready == SandboxReady(sandbox="bubblewrap", reason="since the engine lacks the image")
+    with opened.sandbox.open(tree) as session:
+        assert session.run("cat plain.txt").output == "plain\n"
+    with pytest.raises(SandboxUnavailable, match="no/such"):  # the user means the image that is named
+        opener("auto", image="localhost:1/no/such:image").sandbox.prepare(Recipe(language="python"), tree)
+
+
+@pytest.mark.docker
+def test_auto_stays_with_the_engine_where_this_machine_lacks_the_language(opener: Opener, tree: Path) -> None:
+    opened = opener("auto", image=None, environ={**os.environ, "PATH": "/nonexistent"})
+    with pytest.raises(SandboxUnavailable, match="no/such") as caught:
+        opened.sandbox.prepare(Recipe(language="go", image="localhost:1/no/such:image"), tree)
+    assert "--image" in caught.value.hint
+
+
+@pytest.mark.docker
 def test_a_language_without_a_usual_image_is_named(opener: Opener, tree: Path) -> None:
     with pytest.raises(SandboxUnavailable, match="cobol") as caught:
         opener("docker", image=None).sandbox.prepare(Recipe(language="cobol"), tree)
