@@ -67,11 +67,13 @@ class Verifier:
         dockerfile: str | None = None,
         tests: Collection[str] = (),
         token: Callable[[], str] = random_token,
+        ask: Callable[[], str] | None = None,
     ) -> None:
         """`test`: the user's test command; `setup`: the user's install command; `repository`: its identity;
         `image`, `dockerfile`: what the user chose instead of the default image;
         `tests`: files that no attempt may change, besides those that the toolchain names;
-        `token`: random letters and digits, for names that no code under test can know."""
+        `token`: random letters and digits, for names that no code under test can know;
+        `ask`: asks a person for the test command, "" for none, where no tests are found."""
         self._toolchains = tuple(toolchains)
         self._sandbox = sandbox
         self._emit = emit
@@ -83,6 +85,7 @@ class Verifier:
         self._dockerfile = dockerfile
         self._tests = frozenset(tests)
         self._runner = Runner(sandbox=sandbox, limits=self._limits, token=token)
+        self._ask = ask
         self._settled: _Settled | None = None
         self._further: tuple[CaseResult, ...] = ()  # before any change, of projects that a change has reached
 
@@ -122,6 +125,10 @@ class Verifier:
         Raises: SandboxUnavailable, UsageError (no tests and nothing else to go by)."""
         command = task.test_command or self._test
         toolchain, recipe, plan = self._select(tree, command)
+        if plan is None and not command and self._ask is not None:
+            self._emit(Notice(level="info", text="No tests were found."))
+            command = self._test = self._ask() or None
+            toolchain, recipe, plan = self._select(tree, command) if command else (toolchain, recipe, None)
         own = self._tests | (tampering.of_command(command) if command else frozenset())
         self._settled = _Settled(toolchain=toolchain, plan=plan, own=own, start=tree.checkpoint())
         if plan is None and not task.is_wish:
