@@ -27,12 +27,24 @@ from acr_cli.events import (
     VerdictReached,
 )
 from acr_cli.progress import NEEDS_MODEL, Checkpoint, Progress, Trial
-from acr_cli.protocols import Backend, Budget, Observer, Planner, Policy, Sandbox, Store, Tree, Verifier
+from acr_cli.protocols import (
+    Backend,
+    Budget,
+    Judge,
+    Observer,
+    Planner,
+    Policy,
+    Sandbox,
+    Store,
+    Tree,
+    Verifier,
+)
 from acr_cli.records import (
     VERDICT_NAMES,
     Attempt,
     Baseline,
     Candidate,
+    Choice,
     Evidence,
     Failed,
     Lesson,
@@ -74,6 +86,7 @@ class Parts:
     clock: Callable[[], float]  # Unix time
     attempts: int = 3  # for each step
     plan_only: bool = False
+    judge: Judge | None = None  # None: nobody is asked for an opinion
     approve: Callable[[tuple[Step, ...]], tuple[Step, ...]] = lambda steps: steps  # what is left of a plan
     keep: Callable[[Checkpoint], None] = lambda _: None  # durably, so that a killed run can go on
     resumed: Checkpoint | None = None  # where to go on
@@ -93,6 +106,7 @@ class Loop:
             has_models=any(c.model for c in parts.candidates),
         )
         self.start = ""  # checkpoint of the tree
+        self.choice: Choice | None = None  # the last one
         self.answered: dict[str, float] = {}  # when a candidate's model was last called
         self.shared: list[Outcome] = []  # steps whose worth is not known before the run's end
         self.plan: Step | None = None  # what a new plan may be made from, once
@@ -122,7 +136,30 @@ class Loop:
             return self.progress.result(Status.NOTHING_TO_FIX, summary)
         self._take_all(self._outline(task, baseline), baseline)
         patch, files = parts.tree.diff(self.start), parts.tree.changed(self.start)
+        self._consult(task, patch)
         return self.progress.conclusion(patch, files)
+
+    def _consult(self, task: Task, patch: str) -> None:
+        """A judge's opinion, only where nothing executed speaks for or against the patch."""
+        parts, progress = self.parts, self.progress
+        if parts.judge is None or not patch or not isinstance(progress.last, Unverified) or progress.planned:
+            return
+        authors = [report.model for report in progress.steps if report.kind in (StepKind.EDIT, StepKind.TEST)]
+        heard = parts.judge.review(
+            task,
+            patch,
+            progress.last.evidence,
+            authors=authors,
+            choice=self.choice,
+            budget=parts.budget,
+        )
+        if heard is not None and progress.done:
+            evidence, usage = heard
+            progress.usage += usage
+            progress.evidence, progress.last = evidence, Unverified(evidence=evidence)
+            parts.emit(
+                VerdictReached(step=progress.done[-1].id, candidate=authors[-1], verdict=progress.last)
+            )
 
     def _baseline(self, task: Task) -> Baseline:
         """Measured, unless it is known from before and the tests would be run as they were."""
@@ -263,6 +300,7 @@ class Loop:
         number = len(course.failed) + 1
         if number == 1 and not course.void:
             self.progress.foresee(choice, course.eligible)
+        self.choice = choice
         parts.emit(ChoiceMade(step=step.id, attempt=number, choice=choice))
         candidate = next(c for c in course.eligible if c.id == choice.candidate)
         backend = parts.backends[candidate.backend]

@@ -15,6 +15,7 @@ from acr_cli.records import (
     Candidate,
     Choice,
     Context,
+    Evidence,
     Neighbour,
     Outcome,
     Step,
@@ -360,6 +361,26 @@ class Verifier(Protocol):
     def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
         """Undo edits to protected files in the tree, then syntax, tests in a fresh sandbox, and the score
         u."""
+        ...
+
+
+class Judge(Protocol):
+    """A model's opinion, where nothing that can be executed shows that a change works."""
+
+    def review(
+        self,
+        task: Task,
+        patch: str,
+        evidence: Evidence,
+        *,
+        authors: Sequence[str],
+        choice: Choice | None,
+        budget: Budget,
+    ) -> tuple[Evidence, Usage] | None:
+        """`evidence` with the opinion in it, its u capped below what execution can give, and what was used.
+
+        `authors` are the candidates that made the patch, `choice` the last one. None where nobody but them
+        could judge, or the judge could not be heard. Never raises for that."""
         ...
 
 
