@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         undo_run,
     )
     from acr_cli.build.pooling import candidates, detect, probe
+    from acr_cli.build.replaying import replay
+    from acr_cli.build.resuming import ended, flags_of, resume
     from acr_cli.build.routing import route
     from acr_cli.build.sharing import export_memory, import_memory, reindex, settle, synchronise
     from acr_cli.build.warming import warm
@@ -32,6 +34,8 @@ _WHERE = {
         "undo_run",
     ),
     "pooling": ("candidates", "detect", "probe"),
+    "replaying": ("replay",),
+    "resuming": ("ended", "flags_of", "resume"),
     "routing": ("route",),
     "sharing": ("export_memory", "import_memory", "reindex", "settle", "synchronise"),
     "warming": ("warm",),
@@ -49,12 +53,16 @@ __all__ = [
     "apply_run",
     "candidates",
     "detect",
+    "ended",
     "export_memory",
+    "flags_of",
     "identity",
     "import_memory",
     "memory",
     "probe",
     "reindex",
+    "replay",
+    "resume",
     "route",
     "run",
     "run_to_apply",

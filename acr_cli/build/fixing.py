@@ -26,7 +26,18 @@ from acr_cli.errors import PatchConflict
 from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, Progress, RunStarted, to_json
 from acr_cli.parts import load
 from acr_cli.progress import Checkpoint
-from acr_cli.protocols import Backend, Gateway, Limits, Observer, Policy, Sandbox, Store, Toolchain, Verifier
+from acr_cli.protocols import (
+    Backend,
+    Gateway,
+    Judge,
+    Limits,
+    Observer,
+    Policy,
+    Sandbox,
+    Store,
+    Toolchain,
+    Verifier,
+)
 from acr_cli.records import Candidate, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
 from acr_cli.worktree.beginning import keep_beginning
@@ -39,10 +50,19 @@ from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
 from acr_cli.worktree.tree import RunTree
 
 
-def run(settings: Settings, *, where: Path, task: Task, emit: Emit, asks: Asks | None = None) -> RunResult:
+def run(
+    settings: Settings,
+    *,
+    where: Path,
+    task: Task,
+    emit: Emit,
+    asks: Asks | None = None,
+    ask_tests: Callable[[], str] | None = None,
+) -> RunResult:
     """Carry out one task in the repository around `where`, and apply the patch if it is verified.
 
-    `asks` answers what the setting `approve` says is to be asked; without it nothing is.
+    `asks` answers what the setting `approve` says is to be asked; without it nothing is. `ask_tests` is asked
+    for the test command where no tests are found; "" for none.
 
     Raises: AcrError before the run exists; afterwards every end is a result."""
     pool = usable(settings, emit)
@@ -60,6 +80,7 @@ def run(settings: Settings, *, where: Path, task: Task, emit: Emit, asks: Asks |
         where="" if stands == "." else stands,
         text=f"{task.text}\n{task.log}",
         asks=asks,
+        ask_tests=ask_tests,
         recording=Recording(folder.path / RECORDING),
     )
     return kept(folder, lock, emit, lambda: job.carry_out(task))
@@ -103,6 +124,7 @@ class Job:
     where: str = ""  # the folder of the repository that the user stands in; "" is the root
     text: str = ""  # of the task and its log: the files that it names count for what is tested
     asks: Asks | None = None
+    ask_tests: Callable[[], str] | None = None
     recording: Recording | None = None  # where choices and replies are noted
     recorded: Recorded | None = None  # in the place of models, in a replay
     goes_on: bool = False  # whether the run had begun before, in another process
@@ -186,6 +208,7 @@ class Job:
             clock=time.time,
             attempts=settings.attempts,
             plan_only=settings.plan_only,
+            judge=self.judge() if settings.judge else None,
             approve=self._plan_approved,
         )
 
@@ -214,7 +237,8 @@ class Job:
         return NotedAnswers(self.asks, self.recording) if self.recording else self.asks
 
     def _plan_approved(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        answers = self.answers() if self.settings.approve != "auto" else None
+        asked = self.settings.approve != "auto" and not self.settings.plan_only
+        answers = self.answers() if asked else None
         return answers.plan(steps) if answers else steps
 
     def observer(self, root: Path, store: Store) -> Observer:
@@ -266,6 +290,17 @@ class Job:
             ),
         }
 
+    def judge(self) -> Judge:
+        """Who is asked for an opinion; only models of this run's pool ever see code."""
+        from acr_cli.verifier.opinion import Opinion
+
+        def quietly(event: Event) -> None:
+            if not isinstance(event, ModelText):
+                self.emit(event)
+
+        gateway = replace(self, emit=quietly).gateway()
+        return Opinion(gateway=gateway, candidates=self.pool, emit=self.emit)
+
     def verifier(self, sandbox: Sandbox) -> Verifier:
         """What runs the tests in this sandbox."""
         from acr_cli.verifier.verifier import Verifier as TestVerifier
@@ -281,6 +316,7 @@ class Job:
             image=self.settings.image,
             tests=self.tests,
             dockerfile="Dockerfile" if self.settings.dockerfile else None,
+            ask=self.ask_tests,
         )
 
     def toolchains(self) -> list[Toolchain]:

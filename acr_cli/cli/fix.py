@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import typer
 
 from acr_cli.cli.app import Leaf, group
+from acr_cli.cli.asking import who_answers
 from acr_cli.cli.inputs import read_task
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.shapes import JsonLines
@@ -27,7 +30,7 @@ app = group("")
 
 VALUES = (
     *("test", "model", "allow", "exclude", "policy", "max_cost", "max_steps", "max_time", "attempts"),
-    *("sandbox", "image", "network", "setup"),
+    *("sandbox", "image", "network", "setup", "approve"),
 )
 SWITCHES = ("commit", "dry_run", "plan_only", "yes")
 POLICY = typer.Option(
@@ -65,6 +68,9 @@ def fix(
     commit: bool = typer.Option(False, "--commit", help="Commit exactly the changed files."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show the verified patch, but do not apply it."),
     plan_only: bool = typer.Option(False, "--plan-only", help="Show the steps of the plan, and stop."),
+    approve: str = typer.Option(
+        None, metavar="auto|edits|all", help="Ask before plans and patches (edits), commands too (all)."
+    ),
     yes: bool = typer.Option(False, "--yes", help="Answer every question with yes."),
     as_json: bool = typer.Option(
         False, "--json", help="One JSON event a line on stdout; the result is the last."
@@ -92,33 +98,57 @@ def fix(
     settings = invocation.settings(flags)
     wanted, remark = read_task(task, issue, log, settings.test)
     patch_file = _writable(output)
-    emit, close, finish = _sinks(invocation, lines, as_json=as_json)
-    try:
+
+    def work(emit: Emit, close: Callable[[], None]) -> RunResult:
+        nonlocal settings
         if remark:
             emit(Notice(level="info", text=remark))
         settings = _with_providers(settings, invocation, emit, quiet=as_json)
         from acr_cli import build
 
-        result = build.run(settings, where=Path.cwd(), task=wanted, emit=emit)
+        asked = who_answers(settings, invocation, close)
+        ask_tests = partial(_test_command, emit) if asks() and not (as_json or yes) else None
+        result = build.run(
+            settings, where=Path.cwd(), task=wanted, emit=emit, asks=asked, ask_tests=ask_tests
+        )
+        if patch_file is not None:
+            _write_patch(patch_file, result.patch)
+        return result
+
+    return carried_out(invocation, lines if as_json else None, work, lambda: settings)
+
+
+def carried_out(
+    invocation: Invocation,
+    lines: JsonLines | None,
+    work: Callable[[Emit, Callable[[], None]], RunResult],
+    settings: Callable[[], Settings],
+) -> int:
+    """A run on the screen, or as JSON lines: its events, its result, and what memory does afterwards.
+
+    `work` is given where events go, and what ends the spinner. The exit code."""
+    emit, close, finish = _sinks(invocation, lines)
+    try:
+        result = work(emit, close)
     finally:
         close()
-    if patch_file is not None:
-        _write_patch(patch_file, result.patch)
     with suppress(BrokenPipeError):  # whoever reads has seen enough; the exit code says how the run ended
         finish(result)
     invocation.on_failure = None  # the result has been said
     with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
-        told = build.settle(settings)
+        from acr_cli import build
+
+        told = build.settle(settings())
         if told and not invocation.quiet:
             sys.stderr.write(f"{told}\n")
     return result.exit_code
 
 
 def _sinks(
-    invocation: Invocation, lines: JsonLines, *, as_json: bool
+    invocation: Invocation, lines: JsonLines | None
 ) -> tuple[Emit, Callable[[], None], Callable[[RunResult], None]]:
     """Where events go, how that ends, and how the result is shown."""
-    if as_json:
+    if lines is not None:
         return lines.emit, lambda: None, lambda result: lines.put(result_shape(result))
     from acr_cli.cli.render import Screen, show_result
 
@@ -150,6 +180,17 @@ def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, q
     if not accepted:
         return settings
     return invocation.settings({**given_flags(settings), "providers": list(accepted)})
+
+
+def _test_command(emit: Emit) -> str:
+    """The command that somebody types, for this run alone; "" for none."""
+    sys.stderr.write("Which command runs the tests, at the root of the repository? (Enter: there are none) ")
+    sys.stderr.flush()
+    command = sys.stdin.readline().strip()
+    if command:
+        text = f"For this run; `acr config set test {shlex.quote(command)}` keeps it, for every repository."
+        emit(Notice(level="info", text=text))
+    return command
 
 
 def _writable(output: str | None) -> Path | None:

@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,17 @@ def bring_back(folder: Path, repository: Repository, tree: RunTree) -> tuple[str
         else:
             _write(tree.root / name, Content(mode=mode, data=data))
     return tuple(missing)
+
+
+def changed_since(folder: Path, root: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Which of these files below `root` are not what they were when the run began."""
+    files = _read(folder).get("files", {})
+
+    def now(name: str) -> list[str] | None:
+        found = content_of(root / name)
+        return [found.mode, _id(found.data)] if found else None
+
+    return tuple(name for name in names if now(name) != files.get(name))
 
 
 def _had(folder: Path, kept: Mapping[str, Any]) -> dict[str, bytes]:
