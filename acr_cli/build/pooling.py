@@ -86,6 +86,7 @@ def usable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
 
 def policy_of(settings: Settings) -> Policy:
     """The policy of these settings; `--model` leaves nothing to choose."""
+    from acr_cli.build.training import advisors
     from acr_cli.orchestrator.policies import open_policy
 
     name = "fixed" if settings.model else settings.policy
@@ -93,6 +94,7 @@ def policy_of(settings: Settings) -> Policy:
         name,
         exploration=settings.exploration,
         voters=settings.voters,
+        advisors=() if settings.model else advisors(settings),
         value_of_success=settings.value_of_success,
         value_of_hour=settings.value_of_hour,
     )

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "route": ("acr_cli.cli.route", "Show which model would be chosen, and why."),
     "memory": ("acr_cli.cli.memory", "What acr remembers of past outcomes."),
     "bench": ("acr_cli.cli.bench", "Replay policies on recorded outcomes."),
+    "train": ("acr_cli.cli.train", "Train a policy model on recorded outcomes."),
     "models": ("acr_cli.cli.models", "The models that may be chosen."),
     "warm": ("acr_cli.cli.warm", "Fill memory from this repository's own history."),
     "runs": ("acr_cli.cli.runs", "Past runs."),
@@ -37,7 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Repair": ("fix", "apply", "undo"),
-    "Look and learn": ("route", "memory", "warm", "runs", "bench"),
+    "Look and learn": ("route", "memory", "warm", "runs", "bench", "train"),
     "Set up": ("models", "config", "doctor", "completion"),
 }
 """How the list of commands is divided."""

@@ -1,0 +1,205 @@
+"""A causal language model that names a candidate: how likely each name is, by constrained decoding.
+
+The prompt is computed once; all names follow it in one batch on copies of its cache. A name's score is the
+mean log-probability of its tokens, and the scores are made shares by a softmax with the card's temperature.
+So there is no reply that cannot be read, and a short name has no advantage. This file and `training.lora`
+are the only ones that touch torch and transformers for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from acr_cli.advisor.card import TRAIN_ANEW, Card
+from acr_cli.advisor.question import ANSWER, ENDED, Question, written
+from acr_cli.errors import ConfigurationError
+
+ADAPTER, TOKENIZER, BASE = "adapter", "tokenizer", "base"
+REMEMBERED = 4096  # questions whose answers are kept
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Loaded:
+    """A model that is ready to answer, and its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+    device: str
+
+
+class LanguageModel:
+    """The model of a card's folder, loaded when it is first asked; threads may share it."""
+
+    def __init__(self, folder: Path, card: Card, *, device: str = "auto") -> None:
+        self._folder, self._card, self._device = folder, card, device
+        self._loaded: Loaded | None = None
+        self._kept: OrderedDict[str, dict[str, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def shares(self, question: Question) -> Mapping[str, float]:
+        """By candidate of the question, how likely it is to be named as the best; they sum to 1.
+
+        Raises: ConfigurationError where the model cannot be loaded."""
+        prompt = written(question, characters=self._card.characters)
+        names = [rate.candidate for rate in question.candidates]
+        with self._lock:
+            if prompt not in self._kept:
+                if self._loaded is None:
+                    self._loaded = load_trained(self._folder, self._card, self._device)
+                scores = name_scores(self._loaded, prompt, names)
+                self._kept[prompt] = shares(dict(zip(names, scores, strict=True)), self._card.temperature)
+                while len(self._kept) > REMEMBERED:
+                    self._kept.popitem(last=False)
+            return self._kept[prompt]
+
+
+def shares(scores: Mapping[str, float], temperature: float) -> dict[str, float]:
+    """Softmax of scores / temperature. Pure."""
+    from math import exp
+
+    top = max(scores.values())
+    weights = {name: exp((score - top) / temperature) for name, score in scores.items()}
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
+
+
+def prompt_tokens(tokenizer: Any, prompt: str) -> list[int]:
+    """The question as the model reads it, by its chat template if it has one, and the answer's beginning."""
+    text = f"{prompt}\n"
+    if getattr(tokenizer, "chat_template", None):
+        text = tokenizer.apply_chat_template(
+            [{"role": "user", "content": prompt}],
+            add_generation_prompt=True,
+            tokenize=False,
+            enable_thinking=False,
+        )
+    return list(tokenizer(text + ANSWER, add_special_tokens=False)["input_ids"])
+
+
+def name_tokens(tokenizer: Any, name: str) -> list[int]:
+    """A name and the end of the answer: of two names that begin alike neither is part of the other."""
+    return list(tokenizer(name + ENDED, add_special_tokens=False)["input_ids"])
+
+
+def name_scores(loaded: Loaded, prompt: str, names: Sequence[str]) -> list[float]:
+    """By name, the mean log-probability of its tokens after the prompt. The model is in evaluation mode."""
+    import torch
+
+    endings = [name_tokens(loaded.tokenizer, name) for name in names]
+    prefix = torch.tensor([prompt_tokens(loaded.tokenizer, prompt)], device=loaded.device)
+    longest = max(map(len, endings))
+    padded = torch.tensor([ids + [0] * (longest - len(ids)) for ids in endings], device=loaded.device)
+    decoder, head = loaded.model.get_decoder(), loaded.model.get_output_embeddings()
+    with torch.inference_mode():
+        first = decoder(input_ids=prefix, use_cache=True)
+        named = "cache" if "cache" in signature(decoder.forward).parameters else "past_key_values"
+        cache = getattr(first, named, None) or first.past_key_values
+        states = first.last_hidden_state[:, -1:].expand(len(names), -1, -1)
+        if longest > 1:
+            # As beams would be: every kind of layer's cache knows how.
+            cache.reorder_cache(torch.zeros(len(names), dtype=torch.long, device=loaded.device))
+            # Padding stands behind a name, where nothing that counts sees it.
+            rest = decoder(input_ids=padded[:, :-1], use_cache=True, **{named: cache})
+            states = torch.cat([states, rest.last_hidden_state], dim=1)
+        logs = torch.log_softmax(head(states).float(), dim=-1)
+        each = logs.gather(2, padded[:, :, None])[:, :, 0]
+    return [float(each[place, : len(ids)].mean()) for place, ids in enumerate(endings)]
+
+
+# --- loading --------------------------------------------------------------------------------------
+
+
+def load_trained(folder: Path, card: Card, device: str = "auto") -> Loaded:
+    """Base and adapter of a card's folder. Nothing is fetched. Raises: ConfigurationError."""
+    from peft import PeftModel
+
+    own = folder / BASE
+    base = load_base(str(own) if own.is_dir() else card.base, device=device, download=False)
+    try:
+        model = PeftModel.from_pretrained(base.model, str(folder / ADAPTER))
+        tokenizer = _tokenizer(str(folder / TOKENIZER), download=False)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise ConfigurationError(
+            f"The policy model {card.name} cannot be loaded: {_line(error)}", hint=TRAIN_ANEW
+        ) from error
+    return Loaded(model=model.eval(), tokenizer=tokenizer, device=base.device)
+
+
+def load_base(base: str, *, device: str, download: bool) -> Loaded:
+    """A causal language model by folder, .gguf file or name.
+
+    On a GPU in bfloat16, else in float32. Raises: ConfigurationError."""
+    torch, transformers = _libraries()
+    place = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    if place.startswith("cuda") and not torch.cuda.is_available():
+        raise ConfigurationError("There is no GPU that torch can use.", hint="Use --device cpu.")
+    narrow = place.startswith("cuda") and torch.cuda.is_bf16_supported()
+    path = Path(base).expanduser()
+    if path.suffix == ".gguf":
+        source, more = str(path.parent), {"gguf_file": path.name}
+    else:
+        source, more = str(path) if path.is_dir() else base, {}
+    try:
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            source,
+            dtype=torch.bfloat16 if narrow else torch.float32,
+            local_files_only=not download,
+            **more,
+        )
+        tokenizer = _tokenizer(source, download=download, **more)
+        return Loaded(model=model.to(place).eval(), tokenizer=tokenizer, device=place)
+    except ImportError as error:
+        raise ConfigurationError(f"{base} cannot be read: {_line(error)}", hint="pip install gguf") from error
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigurationError(
+            f"The language model {base} is not on this machine, or cannot be read or fetched: {_line(error)}",
+            hint="Name a folder that holds one, or fetch it where there is a network: hf download NAME.",
+        ) from error
+    except (MemoryError, RuntimeError) as error:
+        raise out_of_memory(error) from error
+
+
+def out_of_memory(error: Exception) -> Exception:
+    """A clear sentence for want of memory; any other error as it is. Pure."""
+    text = str(error).lower()
+    if isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text:
+        return ConfigurationError(
+            "There is not enough memory for this language model.",
+            hint="Use --batch 1, fewer --characters, a smaller --base, or --kind classifier.",
+        )
+    return error
+
+
+def _tokenizer(source: str, *, download: bool, **more: Any) -> Any:
+    _, transformers = _libraries()
+    return transformers.AutoTokenizer.from_pretrained(source, local_files_only=not download, **more)
+
+
+def _libraries() -> tuple[Any, Any]:
+    """torch and transformers, silent. Raises: ConfigurationError where they are not installed."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise ConfigurationError(
+            f"Language models need {error.name or 'torch'}, which is not installed.",
+            hint="Install torch and acr-cli[local], or train --kind classifier.",
+        ) from error
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    return torch, transformers
+
+
+def _line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{text[:200]}..." if len(text) > 200 else f"{text.rstrip('.')}."
