@@ -26,6 +26,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "bench compare": ("acr bench compare before.json after.json",),
     "bench figure": ("acr bench figure test.json -o test.svg",),
+    "train policy": (
+        "acr train policy --matrix outcomes.csv --tasks tasks.jsonl",
+        "acr train policy --memory --name mine",
+        "acr train policy --kind lora --base Qwen/Qwen3.5-0.8B --matrix outcomes.csv --tasks tasks.jsonl",
+    ),
     "memory export": (
         "acr memory export outcomes.parquet",
         "acr memory export - --since 2026-01-31 > outcomes.jsonl",
