@@ -180,6 +180,39 @@ def test_unittest_is_driven_where_the_command_says_so(tmp_path: Path) -> None:
         assert [r.how for r in results] == ["failed", "ok", "broke others"]
 
 
+def test_a_doctest_that_unittest_loads_is_a_target_beside_others(tmp_path: Path) -> None:
+    module = """
+    def double(x):
+        \"\"\"Twice x.
+
+        >>> double(2)
+        4
+        \"\"\"
+        return x + x + 1
+    """
+    tests = """
+    import doctest
+    import unittest
+    import calc
+
+    class TestCalc(unittest.TestCase):
+        def test_double(self):
+            self.assertEqual(calc.double(3), 6)
+
+    def load_tests(loader, tests, ignore):
+        tests.addTests(doctest.DocTestSuite(calc))
+        return tests
+    """
+    files = {"calc.py": module, "tests/__init__.py": "", "tests/test_calc.py": tests}
+    targets = ["calc.double", "tests.test_calc.TestCalc.test_double"]
+    for session in session_of(tmp_path, files):
+        made = driver(session, "python -m unittest discover")
+        survey = made.look(targets, ["tests/test_calc.py"], limit=60, each=3.0)
+        assert sorted(survey["failing"]) == targets
+        results = try_out(made, session, [(" + 1", " + 2"), (" + 1", "")], targets=targets, must_pass=[])
+        assert [r.how for r in results] == ["failed", "ok"]
+
+
 def test_coverage_and_parallel_options_of_the_repository_do_not_disturb(tmp_path: Path) -> None:
     options = '[tool.pytest.ini_options]\naddopts = ["-n", "2", "-v", "--maxfail=1"]\n'
     files = {"calc.py": MODULE, "tests/test_calc.py": TESTS, "pyproject.toml": options}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib.util
 import os
@@ -358,13 +359,17 @@ def _run_unittest(job: Job, reporter: Reporter) -> None:
     loader = unittest.TestLoader()
     if job.tracer is not None:
         job.tracer.start()
+    pattern, base = discover.get("pattern", "test*.py"), os.path.join(job.root, top) if top else None
     if job.wanted is None:
-        suite = loader.discover(
-            start, discover.get("pattern", "test*.py"), os.path.join(job.root, top) if top else None
-        )
+        tests = _flat(loader.discover(start, pattern, base))
     else:
-        suite = loader.loadTestsFromNames([test for test in job.wanted if not test.startswith("unittest.")])
-    tests = [test for test in _flat(suite) if test.id() not in job.unwanted]
+        names = [test for test in job.wanted if not test.startswith("unittest.")]
+        tests = _named(loader, names)
+        # What a `load_tests` adds, doctests say, has an id that is no name of a test.
+        missing = set(names) - {test.id() for test in tests}
+        if missing:
+            tests += [test for test in _flat(loader.discover(start, pattern, base)) if test.id() in missing]
+    tests = [test for test in tests if test.id() not in job.unwanted]
     if job.tracer is not None:
         reporter.send({"collected": [test.id() for test in tests]})
     if job.collect_only:
@@ -372,6 +377,15 @@ def _run_unittest(job: Job, reporter: Reporter) -> None:
     result = Result(job, reporter)
     unittest.TestSuite(tests).run(result)
     reporter.send({"exit": 0 if result.wasSuccessful() else 1})
+
+
+def _named(loader: unittest.TestLoader, names: list[str]) -> list[unittest.TestCase]:
+    """The tests of these names; a name that is none is left out."""
+    tests: list[unittest.TestCase] = []
+    for name in names:
+        with contextlib.suppress(AttributeError, ImportError, TypeError):
+            tests += _flat(loader.loadTestsFromName(name))
+    return tests
 
 
 def _flat(suite: Any) -> list[unittest.TestCase]:
