@@ -13,7 +13,7 @@ _acr_reply() {
 # Whether $2 is a command of $1.
 _acr_child() {
     case "$1 $2" in
-    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr memory export' | 'acr memory import' | 'acr memory reindex' | 'acr memory sync' | 'acr memory report' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr config show' | 'acr config path' | 'acr config set' | 'acr config init') return 0 ;;
+    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr train' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr memory export' | 'acr memory import' | 'acr memory reindex' | 'acr memory sync' | 'acr memory report' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr train policy' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr runs resume' | 'acr runs replay' | 'acr config show' | 'acr config path' | 'acr config get' | 'acr config set' | 'acr config unset' | 'acr config init') return 0 ;;
     esac
     return 1
 }
@@ -36,6 +36,7 @@ _acr_value() {
     'acr fix --image') echo any ;;
     'acr fix --network') echo 'choices:none on' ;;
     'acr fix --setup') echo any ;;
+    'acr fix --approve') echo 'choices:auto edits all' ;;
     'acr fix -o' | 'acr fix --output') echo files ;;
     'acr route --policy') echo 'choices:learned acrouter escalate fixed' ;;
     'acr memory stats --model') echo models ;;
@@ -78,6 +79,22 @@ _acr_value() {
     'acr bench replay -o' | 'acr bench replay --output') echo files ;;
     'acr bench figure -o' | 'acr bench figure --output') echo files ;;
     'acr bench figure --policy') echo any ;;
+    'acr train policy --name') echo any ;;
+    'acr train policy --kind') echo 'choices:classifier lora' ;;
+    'acr train policy --matrix') echo files ;;
+    'acr train policy --tasks') echo files ;;
+    'acr train policy --train') echo any ;;
+    'acr train policy --held-out') echo any ;;
+    'acr train policy --base') echo models ;;
+    'acr train policy --steps') echo any ;;
+    'acr train policy --batch') echo any ;;
+    'acr train policy --accumulate') echo any ;;
+    'acr train policy --rate') echo any ;;
+    'acr train policy --patience') echo any ;;
+    'acr train policy --every') echo any ;;
+    'acr train policy --characters') echo any ;;
+    'acr train policy --device') echo 'choices:auto cpu cuda' ;;
+    'acr train policy --seed') echo any ;;
     'acr models add --base-url') echo any ;;
     'acr models add --api-key-env') echo any ;;
     'acr models add --price') echo any ;;
@@ -96,6 +113,11 @@ _acr_value() {
     'acr warm --network') echo 'choices:none on' ;;
     'acr warm --setup') echo any ;;
     'acr runs list -n') echo any ;;
+    'acr runs list --status') echo any ;;
+    'acr runs list --since') echo any ;;
+    'acr runs resume --max-cost') echo any ;;
+    'acr runs resume --max-steps') echo any ;;
+    'acr runs resume --max-time') echo any ;;
     *' -C') echo folders ;;
     *' --config') echo files ;;
     esac
@@ -104,7 +126,7 @@ _acr_value() {
 # What stands at the place $2 (from 0) of the command $1.
 _acr_place() {
     case "$1 $2" in
-    'acr 0') echo 'choices:fix apply undo route memory bench models warm runs config doctor completion' ;;
+    'acr 0') echo 'choices:fix apply undo route memory bench train models warm runs config doctor completion' ;;
     'acr fix 0') echo any ;;
     'acr apply 0') echo runs ;;
     'acr undo 0') echo runs ;;
@@ -117,15 +139,20 @@ _acr_place() {
     'acr bench 0') echo 'choices:replay compare figure' ;;
     'acr bench compare '*) echo files ;;
     'acr bench figure '*) echo files ;;
+    'acr train 0') echo choices:policy ;;
     'acr models 0') echo 'choices:list add remove test' ;;
     'acr models add 0') echo any ;;
     'acr models remove 0') echo configured ;;
     'acr models test 0') echo models ;;
-    'acr runs 0') echo 'choices:list show' ;;
+    'acr runs 0') echo 'choices:list show resume replay' ;;
     'acr runs show 0') echo runs ;;
-    'acr config 0') echo 'choices:show path set init' ;;
-    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr runs resume 0') echo runs ;;
+    'acr runs replay 0') echo runs ;;
+    'acr config 0') echo 'choices:show path get set unset init' ;;
+    'acr config get 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr config set 1') echo value-of-key ;;
+    'acr config unset 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
     esac
 }
@@ -137,6 +164,10 @@ _acr_key() {
     sandbox) echo 'choices:auto docker bubblewrap none' ;;
     dockerfile) echo 'choices:true false' ;;
     network) echo 'choices:none on' ;;
+    own_tests) echo 'choices:true false' ;;
+    judge) echo 'choices:true false' ;;
+    router_prompt) echo 'choices:zero-shot few-shot statistics' ;;
+    approve) echo 'choices:auto edits all' ;;
     commit) echo 'choices:true false' ;;
     memory.store_text) echo 'choices:true false' ;;
     esac
@@ -146,7 +177,7 @@ _acr_key() {
 _acr_flags() {
     case $1 in
     acr) printf '%s\n' -C -q --quiet -v --verbose --no-color --config --version -h --help ;;
-    'acr fix') printf '%s\n' --issue --log --test --model --allow --exclude --policy --max-cost --max-steps --max-time --attempts --sandbox --image --network --setup --commit --dry-run --plan-only --yes --json -o --output -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr fix') printf '%s\n' --issue --log --test --model --allow --exclude --policy --max-cost --max-steps --max-time --attempts --sandbox --image --network --setup --commit --dry-run --plan-only --approve --yes --json -o --output -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr apply') printf '%s\n' --yes --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr undo') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr route') printf '%s\n' --explain --json --policy -h --help -C -q --quiet -v --verbose --no-color --config ;;
@@ -164,6 +195,8 @@ _acr_flags() {
     'acr bench replay') printf '%s\n' --matrix --tasks --stream --warm --only --policy --attempts --verifier-error --shared-accepts --dimension --cost --prices --hide-prices --drop-twins --seeds --budget --all-attempts --embed --half-life --jobs --trace -o --output --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr bench compare') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr bench figure') printf '%s\n' -o --output --policy -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr train') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr train policy') printf '%s\n' --name --kind --matrix --tasks --memory --train --held-out --embed --base --steps --batch --accumulate --rate --patience --every --characters --device --seed --fresh --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models list') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models add') printf '%s\n' --base-url --api-key-env --price --effort --family --edit --context -h --help -C -q --quiet -v --verbose --no-color --config ;;
@@ -171,14 +204,18 @@ _acr_flags() {
     'acr models test') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr warm') printf '%s\n' --max-cost --commits --dry-run --test --model --allow --exclude --sandbox --image --network --setup --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
-    'acr runs list') printf '%s\n' -n --all --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr runs list') printf '%s\n' -n --all --status --since --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs show') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr runs resume') printf '%s\n' --max-cost --max-steps --max-time --yes --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr runs replay') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config show') printf '%s\n' --origin -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config path') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
-    'acr config set') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr config get') printf '%s\n' --origin -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr config set') printf '%s\n' --project -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr config unset') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config init') printf '%s\n' --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
-    'acr doctor') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr doctor') printf '%s\n' --json --online --fix --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr completion') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     esac
 }

@@ -27,8 +27,8 @@ function __acr_models_list
 end
 
 complete -c acr -f
-set -g __acr_valued --allow --api-key-env --attempts --base-url --before --budget --commits --config --context --cost --dimension --edit --effort --exclude --family --half-life --image --issue --jobs --log --matrix --max-cost --max-steps --max-time --model --network --only --output --policy --price --prices --repo --repository --sandbox --seeds --setup --shared-accepts --since --stream --tasks --test --trace --verdict --verifier-error --warm -C -n -o
-set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'config' 'config show' 'config path' 'config set' 'config init' 'doctor' 'completion'
+set -g __acr_valued --accumulate --allow --api-key-env --approve --attempts --base --base-url --batch --before --budget --characters --commits --config --context --cost --device --dimension --edit --effort --every --exclude --family --half-life --held-out --image --issue --jobs --kind --log --matrix --max-cost --max-steps --max-time --model --name --network --only --output --patience --policy --price --prices --rate --repo --repository --sandbox --seed --seeds --setup --shared-accepts --since --status --steps --stream --tasks --test --trace --train --verdict --verifier-error --warm -C -n -o
+set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'train' 'train policy' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'runs resume' 'runs replay' 'config' 'config show' 'config path' 'config get' 'config set' 'config unset' 'config init' 'doctor' 'completion'
 
 function __acr_value_of_key
     switch (commandline -opc)[-1]
@@ -40,6 +40,14 @@ function __acr_value_of_key
             printf '%s\n' true false
         case network
             printf '%s\n' none on
+        case own_tests
+            printf '%s\n' true false
+        case judge
+            printf '%s\n' true false
+        case router_prompt
+            printf '%s\n' zero-shot few-shot statistics
+        case approve
+            printf '%s\n' auto edits all
         case commit
             printf '%s\n' true false
         case memory.store_text
@@ -58,6 +66,7 @@ complete -c acr -n '__acr_at ' -a undo -d 'Reverse exactly the patch of a run.'
 complete -c acr -n '__acr_at ' -a route -d 'Show which model would be chosen, and why.'
 complete -c acr -n '__acr_at ' -a memory -d 'What acr remembers of past outcomes.'
 complete -c acr -n '__acr_at ' -a bench -d 'Replay policies on recorded outcomes.'
+complete -c acr -n '__acr_at ' -a train -d 'Train a policy model on recorded outcomes.'
 complete -c acr -n '__acr_at ' -a models -d 'The models that may be chosen.'
 complete -c acr -n '__acr_at ' -a warm -d 'Fill memory from this repository\'s own history.'
 complete -c acr -n '__acr_at ' -a runs -d 'Past runs.'
@@ -84,6 +93,7 @@ complete -c acr -n '__acr_at fix' -l setup -x -d 'Installs dependencies into the
 complete -c acr -n '__acr_at fix' -l commit -d 'Commit exactly the changed files.'
 complete -c acr -n '__acr_at fix' -l dry-run -d 'Show the verified patch, but do not apply it.'
 complete -c acr -n '__acr_at fix' -l plan-only -d 'Show the steps of the plan, and stop.'
+complete -c acr -n '__acr_at fix' -l approve -x -a 'auto edits all' -d 'Ask before plans and patches (edits), commands too (all).'
 complete -c acr -n '__acr_at fix' -l yes -d 'Answer every question with yes.'
 complete -c acr -n '__acr_at fix' -l json -d 'One JSON event a line on stdout; the result is the last.'
 complete -c acr -n '__acr_at fix' -s o -l output -r -F -d 'Write the patch to FILE too.'
@@ -181,6 +191,29 @@ complete -c acr -n '__acr_at bench figure' -s o -l output -r -F -d 'A name in .s
 complete -c acr -n '__acr_at bench figure' -l policy -x -d 'Draw these'
 complete -c acr -n '__acr_at bench figure' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at bench figure' -F
+complete -c acr -n '__acr_at train' -a policy -d 'Train a policy model on an outcome matrix, your own outcomes, or both.'
+complete -c acr -n '__acr_at train' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at train policy' -l name -x -d 'Of the model'
+complete -c acr -n '__acr_at train policy' -l kind -x -a 'classifier lora' -d 'Of model: words, or an adapter.'
+complete -c acr -n '__acr_at train policy' -l matrix -r -F -d 'Outcomes: task_id, model, score (CSV, Parquet).'
+complete -c acr -n '__acr_at train policy' -l tasks -r -F -d 'The tasks\' texts: task_id, prompt (JSON Lines).'
+complete -c acr -n '__acr_at train policy' -l memory -d 'Your own verified outcomes, also beside a matrix.'
+complete -c acr -n '__acr_at train policy' -l train -x -d 'Splits to train on.'
+complete -c acr -n '__acr_at train policy' -l held-out -x -d 'Splits to calibrate and measure on.'
+complete -c acr -n '__acr_at train policy' -l embed -d 'lora: say what became of similar tasks.'
+complete -c acr -n '__acr_at train policy' -l base -x -a '(acr completion --values models 2>/dev/null)' -d 'lora: a folder, a .gguf file or a name on the hub.'
+complete -c acr -n '__acr_at train policy' -l steps -x -d 'lora: most steps.'
+complete -c acr -n '__acr_at train policy' -l batch -x -d 'lora: tasks at once.'
+complete -c acr -n '__acr_at train policy' -l accumulate -x -d 'lora: batches a step.'
+complete -c acr -n '__acr_at train policy' -l rate -x -d 'lora: rate of learning.'
+complete -c acr -n '__acr_at train policy' -l patience -x -d 'lora: measurements without a gain, then stop.'
+complete -c acr -n '__acr_at train policy' -l every -x -d 'lora: steps between checkpoints.'
+complete -c acr -n '__acr_at train policy' -l characters -x -d 'lora: of a task\'s text.'
+complete -c acr -n '__acr_at train policy' -l device -x -a 'auto cpu cuda' -d 'lora: where it is trained.'
+complete -c acr -n '__acr_at train policy' -l seed -x -d 'lora: of order and dropout.'
+complete -c acr -n '__acr_at train policy' -l fresh -d 'lora: begin anew, also where a checkpoint is.'
+complete -c acr -n '__acr_at train policy' -l json -d 'The model\'s card as data.'
+complete -c acr -n '__acr_at train policy' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at models' -a list -d 'List the models that may be chosen, with price and key; and what was found but not accepted.'
 complete -c acr -n '__acr_at models' -a add -d 'Add a model to the config file; from then on it may be chosen.'
 complete -c acr -n '__acr_at models' -a remove -d 'Take a model, or an accepted provider, out of the config file.'
@@ -215,28 +248,53 @@ complete -c acr -n '__acr_at warm' -l json -d 'One JSON event a line; the result
 complete -c acr -n '__acr_at warm' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at runs' -a list -d 'List runs, newest first.'
 complete -c acr -n '__acr_at runs' -a show -d 'Show what a run did, its patch and its result.'
+complete -c acr -n '__acr_at runs' -a resume -d 'Go on with a run that was killed, interrupted or stopped by its budget.'
+complete -c acr -n '__acr_at runs' -a replay -d 'Do again what a run did, from the replies that it recorded, and compare the patches.'
 complete -c acr -n '__acr_at runs' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at runs list' -s n -x -d 'The newest N.'
 complete -c acr -n '__acr_at runs list' -l all -d 'Of all repositories, also inside one.'
+complete -c acr -n '__acr_at runs list' -l status -x -d 'Only those that ended so: fixed, killed.'
+complete -c acr -n '__acr_at runs list' -l since -x -d 'Only those of this time: 2h, 7d.'
 complete -c acr -n '__acr_at runs list' -l json -d 'One run a line, as data.'
 complete -c acr -n '__acr_at runs list' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at runs show' -l json -d 'Its events and its result as JSON lines.'
 complete -c acr -n '__acr_at runs show' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at runs show' -a '(acr completion --values runs 2>/dev/null)'
+complete -c acr -n '__acr_at runs resume' -l max-cost -x -d 'Most to spend, what is spent included.'
+complete -c acr -n '__acr_at runs resume' -l max-steps -x -d 'Most steps, those taken included.'
+complete -c acr -n '__acr_at runs resume' -l max-time -x -d 'Most time from now on.'
+complete -c acr -n '__acr_at runs resume' -l yes -d 'Answer every question with yes.'
+complete -c acr -n '__acr_at runs resume' -l json -d 'One JSON event a line on stdout; the result is the last.'
+complete -c acr -n '__acr_at runs resume' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at runs resume' -a '(acr completion --values runs 2>/dev/null)'
+complete -c acr -n '__acr_at runs replay' -l json -d 'One JSON event a line; the outcome is the last.'
+complete -c acr -n '__acr_at runs replay' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at runs replay' -a '(acr completion --values runs 2>/dev/null)'
 complete -c acr -n '__acr_at config' -a show -d 'Show every setting as it counts here, as TOML.'
 complete -c acr -n '__acr_at config' -a path -d 'Print where the config file is.'
+complete -c acr -n '__acr_at config' -a get -d 'Print the value of one key as it counts here, as TOML; nothing where it is not set.'
 complete -c acr -n '__acr_at config' -a set -d 'Set one key in the config file; its comments stay.'
-complete -c acr -n '__acr_at config' -a init -d 'Write a commented config file, and accept providers found by their keys.'
+complete -c acr -n '__acr_at config' -a unset -d 'Take one key out of the config file, so that its default counts again.'
+complete -c acr -n '__acr_at config' -a init -d 'Write a commented config file, and accept providers and servers that are found.'
 complete -c acr -n '__acr_at config' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config show' -l origin -d 'Say where each value comes from.'
 complete -c acr -n '__acr_at config show' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config path' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at config get' -l origin -d 'Say where it comes from.'
+complete -c acr -n '__acr_at config get' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at config get' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
+complete -c acr -n '__acr_at config set' -l project -d 'In this repository\'s .acr.toml, which may only narrow.'
 complete -c acr -n '__acr_at config set' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored voters toolchains backends commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
+complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
 complete -c acr -n '__acr_at config set' -a '(__acr_value_of_key)'
+complete -c acr -n '__acr_at config unset' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at config unset' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
 complete -c acr -n '__acr_at config init' -l yes -d 'Accept every provider and server that is found.'
 complete -c acr -n '__acr_at config init' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at doctor' -l json -d 'One check a line, as data.'
+complete -c acr -n '__acr_at doctor' -l online -d 'Ask every model for one word too; this is paid for.'
+complete -c acr -n '__acr_at doctor' -l fix -d 'Mend what can be mended safely; asks before it installs.'
+complete -c acr -n '__acr_at doctor' -l yes -d 'Answer the questions of --fix with yes.'
 complete -c acr -n '__acr_at doctor' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at completion' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at completion' -a 'bash zsh fish'
