@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from acr_cli.agent.conventions import conventions
 from acr_cli.agent.repomap.drawing import RepoMap
-from acr_cli.agent.sight import Sight, contents, files_at_hand, overview, source_files
+from acr_cli.agent.sight import IN_PARTS, Sight, contents, files_at_hand, overview, source_files
 from acr_cli.agent.text import cut
 from acr_cli.protocols import EditFormat, Message
 from acr_cli.records import CaseResult, Lesson, Step, StepKind
@@ -39,7 +39,7 @@ _DUTIES = {
         "task is done; a few where one cannot show it. It goes into a new file where this repository keeps "
         "its tests, in their style: framework, names, helpers. Test what the task asks for, not how it might "
         "be done. Do not change the source or existing tests: such edits are undone. If no test can show "
-        "that the task is done, change nothing and say so."
+        "that the task is done, change nothing and answer with one line: NO TEST, and why."
     ),
     StepKind.PLAN: (
         "Plan the task; change nothing. Answer with a JSON list of at most six steps and nothing else, each "
@@ -104,7 +104,14 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
         shown |= contents(sight, others, step, room=min(left, _OTHERS), whole=True)
     parts.append(
         overview(
-            sight, step, repomap, listed, everything, at_hand=at_hand, shown=shown, tools=not whole_files
+            sight,
+            step,
+            repomap,
+            listed,
+            everything,
+            at_hand=at_hand,
+            shown=[path for path in shown if not shown[path].startswith(path + IN_PARTS)],
+            tools=not whole_files,
         )
     )
     if style in shown:
