@@ -121,6 +121,11 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
     return Message(role="user", content="\n\n".join(parts))
 
 
+def declines(step: Step, reply: str) -> bool:
+    """Whether a reply says that no test can show what a test step is about. Pure."""
+    return step.kind is StepKind.TEST and re.match(r"\W*NO TEST\b", reply) is not None
+
+
 def neighbouring_test(step: Step, at_hand: Sequence[str], everything: Sequence[str]) -> str:
     """The test file that is nearest to what a step is about: of the same name, of the same folder, the first
     one; "" where there is none. Pure."""
