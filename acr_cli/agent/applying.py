@@ -6,14 +6,16 @@ How a search text finds its place, and what of a file never changes, is told in 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from acr_cli.agent.matching import replaced, rewritten
+from acr_cli.agent.text import Text
 from acr_cli.errors import BadReply, PathRefused
 from acr_cli.protocols import Edit, Tree
 
+_LARGEST = 1_000_000  # bytes of a file that a command has written
 _MACHINERY = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 """What is wrong with the disk and not with the edit."""
 
@@ -73,6 +75,26 @@ def apply_edits(
     _write(before, after)
     paths = tuple(path.relative_to(tree.root).as_posix() for path in after)
     return Applied(paths=paths, remarks=tuple(remarks))
+
+
+def keep_files(tree: Tree, contents: Mapping[str, bytes | None]) -> tuple[str, ...]:
+    """Write whole text files as they are, all or none; the paths of those that were not like that before.
+
+    Raises: BadReply, PathRefused."""
+    before: dict[Path, _File | None] = {}
+    after: dict[Path, _File | None] = {}
+    for name, content in contents.items():
+        path = tree.path(name)
+        if content is None or path.is_dir():
+            raise BadReply(f"{name} is no file that could be kept; nothing was kept.")
+        if len(content) > _LARGEST:
+            raise BadReply(f"{name} is too large to be kept; nothing was kept.")
+        Text.of(content, name)
+        before[path] = _read(path)
+        after[path] = replace(before[path] or _File(), content=content)
+    _write(before, after)
+    changed = (path for path in after if after[path] != before[path])
+    return tuple(path.relative_to(tree.root).as_posix() for path in changed)
 
 
 def _entry(tree: Tree, relative: str) -> Path:

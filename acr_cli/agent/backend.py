@@ -108,9 +108,7 @@ class Agent:
         self, step: Step, talk: Conversation, toolbox: Toolbox, edit_format: EditFormat | None
     ) -> ToolWork | TextWork:
         if edit_format is not None:
-            return TextWork(
-                step=step, talk=talk, sight=toolbox.sight, emit=self._emit, edit_format=edit_format
-            )
+            return TextWork(step=step, talk=talk, toolbox=toolbox, emit=self._emit, edit_format=edit_format)
         return ToolWork(step=step, talk=talk, toolbox=toolbox, emit=self._emit, patience=self._patience)
 
 

@@ -97,7 +97,8 @@ def _is_seen_by_tests(text: str, files: Sequence[str]) -> bool:
 
 def _text(task: Task) -> str:
     log = f"The log of a failure:\n{task.log.strip()}" if task.log.strip() else ""
-    return "\n\n".join(part for part in (task.text.strip(), log) if part)
+    before = f"What was said and done before, oldest first:\n{task.context}" if task.context else ""
+    return "\n\n".join(part for part in (task.text.strip(), log, before) if part)
 
 
 def _steps(reply: str, step: Step) -> Iterator[Step]:

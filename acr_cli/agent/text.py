@@ -72,6 +72,15 @@ def numbered(lines: Sequence[str], first: int = 1) -> str:
     return "\n".join(f"{first + index}: {body(line)}" for index, line in enumerate(lines))
 
 
+def cut(text: str, limit: int) -> str:
+    """The head and the tail of a long text, and how much is missing between. Pure."""
+    if len(text) <= limit:
+        return text
+    head = limit // 3
+    tail = limit - head
+    return f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"
+
+
 def _split(text: str) -> tuple[str, ...]:
     """Lines with their ends; only a line feed ends one."""
     lines = text.split("\n")

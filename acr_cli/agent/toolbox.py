@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from types import MappingProxyType
 from typing import Any
 
-from acr_cli.agent.applying import apply_edits
-from acr_cli.agent.prompts import cut
+from acr_cli.agent.applying import apply_edits, keep_files
+from acr_cli.agent.outputs import Outputs
+from acr_cli.agent.searching import search
 from acr_cli.agent.sight import Sight
-from acr_cli.agent.text import numbered
+from acr_cli.agent.text import cut, numbered
 from acr_cli.agent.unseen import HEAD, is_generated_text
 from acr_cli.errors import BadReply, PathRefused
 from acr_cli.protocols import Budget, CommandResult, Edit, Limits, Sandbox, Session, Tool, ToolCall
@@ -26,7 +26,12 @@ _LINES = 400  # of a file at once
 _OPENED = 40_000  # characters of a file at once
 _HITS = 60  # of a search
 _OUTPUT = 8_000  # characters of a command's output
+_FAILING = 4_000  # characters of what tests say that still fail
+_TESTS = 30  # that are run before the work is taken for done
+_KEPT = 20  # files of one command
 _SECONDS = 120.0  # for one command
+_CANNOT_TELL = frozenset({4, 5, 126, 127})
+"""Exit codes of a test command that ran no test: pytest's, for ids that it does not know, and the shell's."""
 
 TestRunner = Callable[[Session, Step, Sequence[str], Limits], CommandResult]
 """Runs a step's tests, all or those with these ids, in a session."""
@@ -40,24 +45,25 @@ class Result:
     ok: bool = True
     finished: bool = False
     understood: bool = True  # False: no such tool, or arguments that cannot be read
+    edit: bool = False  # whether it was to change a file
 
 
 def _tool(name: str, description: str, required: Sequence[str], **optional: str) -> Tool:
-    kinds = {"start": "integer", "end": "integer"}
-    properties: dict[str, Any] = {n: {"type": kinds.get(n, "string")} for n in (*required, *optional)}
-    for given, kind in optional.items():
-        properties[given] = {"type": kinds.get(given, "string"), "description": kind}
-    if name == "run_tests":
-        properties = {"ids": {"type": "array", "items": {"type": "string"}}}
+    """`optional`: what each further argument means, "" where its name says it."""
+    types: dict[str, Any] = {
+        **{name: {"type": "integer"} for name in ("start", "end")},
+        **{name: {"type": "array", "items": {"type": "string"}} for name in ("ids", "keep")},
+    }
+    properties = {each: dict(types.get(each, {"type": "string"})) for each in (*required, *optional)}
+    for given, meaning in optional.items():
+        properties[given] |= {"description": meaning} if meaning else {}
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return Tool(name=name, description=description, parameters=MappingProxyType(schema))
 
 
 _LOOK = (
-    _tool(
-        "search", "Lines of files that match an extended regular expression.", ["pattern"], glob="of paths"
-    ),
-    _tool("open", "A file with line numbers.", ["path"], start="first line", end="last line"),
+    _tool("search", "Lines of files that match a regular expression.", ["pattern"], glob="of paths"),
+    _tool("open", "A file, or an output that was cut, with line numbers.", ["path"], start="", end=""),
 )
 _EDIT = (
     _tool(
@@ -67,10 +73,11 @@ _EDIT = (
     ),
     _tool("create", "Make a new file.", ["path", "content"]),
     _tool("delete", "Delete a file.", ["path"]),
+    _tool("move", "Move or rename a file.", ["path", "target"]),
 )
 _RUN = (
-    _tool("run", "Run a shell command on a copy of the repository.", ["command"]),
-    _tool("run_tests", "Run the tests: all of them, or those with these ids.", []),
+    _tool("run", "Run a shell command.", ["command"], keep="files whose changes are kept"),
+    _tool("run_tests", "Run the tests: all of them, or those with these ids.", [], ids=""),
 )
 _FINISH = (_tool("finish", "The work is done.", ["summary"]),)
 
@@ -92,6 +99,8 @@ class Toolbox:
         self._stack = ExitStack()
         self._session: Session | None = None
         self._used = False  # a command has run in the session since it was opened
+        self._outputs = Outputs()
+        self._tested = 0  # edits that the tests were last run on
         self.edits = 0
 
     def __enter__(self) -> Toolbox:
@@ -126,6 +135,7 @@ class Toolbox:
             "edit": self._edit,
             "create": self._create,
             "delete": self._delete,
+            "move": self._move,
             "run": self._run,
             "run_tests": self._run_tests,
             "finish": lambda summary: Result(text=summary, finished=True),
@@ -133,7 +143,29 @@ class Toolbox:
         try:
             return acts[call.name](**arguments)
         except (BadReply, PathRefused) as error:
-            return Result(text=error.message, ok=False)
+            return Result(text=error.message, ok=False, edit=tool in _EDIT)
+
+    def apply(self, edits: Sequence[Edit], *, inline: bool = False) -> tuple[tuple[str, ...], str]:
+        """Put edits into the tree, all or none: the paths, and what is to be said of how they were matched.
+
+        Raises: BadReply, PathRefused."""
+        done = apply_edits(self.tree, edits, check=self.sight.check_edit, inline=inline)
+        self._changed(done.paths)
+        return done.paths, " ".join(done.remarks)
+
+    def still_failing(self) -> str:
+        """What the step's failing tests say of the tree as it is now; "" where they pass, where it cannot be
+        told, and where they have run on it already. Raises: SandboxUnavailable."""
+        step = self._step
+        if step.kind is not StepKind.EDIT or not step.failures or not step.test_command:
+            return ""
+        if self._tested == self.edits:
+            return ""
+        ids = [case.id for case in step.failures[:_TESTS]]
+        result = self._test(ids)
+        if result.exit_code == 0 or result.timed_out or result.exit_code in _CANNOT_TELL:
+            return ""
+        return self._outputs.shown(result.output.strip(), _FAILING)
 
     # --- looking ------------------------------------------------------------------------------------------
 
@@ -145,43 +177,28 @@ class Toolbox:
             # A link has the lines of its target, which may not be for the model.
             and not (self.tree.root / path).is_symlink()
         ]
-        # grep's own engine cannot be sent into endless backtracking by a pattern.
-        extended = pattern.replace(r"\d", "[0-9]")
-        found = self._grep(["-E", "-e", extended], paths)
-        if found is None:
-            found = self._grep(["-F", "-e", pattern], paths)
-        found = self._without_generated(found or [])
+        hits = search(self.tree.root, paths, pattern, most=_HITS * 2)
+        generated = self._generated({hit.path for hit in hits})
+        found = [str(hit) for hit in hits if hit.path not in generated]
         if not found:
             return Result(text="Nothing matches.")
-        more = f"\n... and {len(found) - _HITS} more lines" if len(found) > _HITS else ""
-        return Result(text="\n".join(line[:300] for line in found[:_HITS]) + more)
+        more = "\n... and more; name a narrower pattern or glob" if len(found) > _HITS else ""
+        return Result(text="\n".join(found[:_HITS]) + more)
 
-    def _grep(self, how: Sequence[str], paths: Sequence[str]) -> list[str] | None:
-        """Lines that match; None for a pattern that cannot be read."""
-        lines: list[str] = []
-        for start in range(0, len(paths), 500):
-            argv = ["grep", "-nIHs", *how, "--", *(f"./{path}" for path in paths[start : start + 500])]
-            try:
-                done = subprocess.run(argv, cwd=self.tree.root, capture_output=True, timeout=20, check=False)
-            except subprocess.TimeoutExpired:
-                raise BadReply("The search took too long.") from None
-            if done.returncode > 1 and not done.stdout:
-                return None
-            lines += [line.removeprefix("./") for line in done.stdout.decode("utf-8", "replace").splitlines()]
-        return lines
-
-    def _without_generated(self, found: Sequence[str]) -> list[str]:
-        """Lines of files that people write; a hit begins with its path."""
-        generated: dict[str, bool] = {}
-        for line in found:
-            path = line.partition(":")[0]
-            if path not in generated and (self.tree.root / path).is_file():
-                with (self.tree.root / path).open("rb") as file:
-                    generated[path] = is_generated_text(file.read(HEAD))
-        return [line for line in found if not generated.get(line.partition(":")[0], False)]
+    def _generated(self, paths: Collection[str]) -> set[str]:
+        """Those of the files that no person writes."""
+        found = set()
+        for path in paths:
+            with (self.tree.root / path).open("rb") as file:
+                if is_generated_text(file.read(HEAD)):
+                    found.add(path)
+        return found
 
     def _open(self, path: str, start: int = 1, end: int = 0) -> Result:
-        lines = self.sight.read(path).splitlines()
+        output = self._outputs.named(path)
+        lines = (self.sight.read(path) if output is None else output).splitlines()
+        if output is None:
+            self.sight.showed(path)
         first = max(1, start)
         last = min(len(lines), end if end > 0 else len(lines), first + _LINES - 1)
         if not lines:
@@ -205,26 +222,59 @@ class Toolbox:
     def _delete(self, path: str) -> Result:
         return self._change(Edit(path=path, replace=None), "deleted")
 
+    def _move(self, path: str, target: str) -> Result:
+        return self._change(Edit(path=path, replace=None, target=target), f"moved to {target}")
+
     def _change(self, edit: Edit, done: str) -> Result:
-        apply_edits(self.tree, [edit], check=self.sight.check, inline=True)
+        _, remarks = self.apply([edit], inline=True)
+        return Result(text=f"{edit.path} {done}. {remarks}".rstrip(), edit=True)
+
+    def _changed(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.sight.showed(path)
         self.edits += 1
         self._close()
-        return Result(text=f"{edit.path} {done}.")
 
     # --- running ------------------------------------------------------------------------------------------
 
-    def _run(self, command: str) -> Result:
-        result = self._open_session().run(command, limits=self._limits())
+    def _run(self, command: str, keep: Sequence[str] = ()) -> Result:
+        session = self._open_session()
+        result = session.run(command, limits=self._limits())
         self._used = True
-        return _shown(result)
+        shown = self._result(result)
+        if not keep or not shown.ok:
+            return shown
+        if len(keep) > _KEPT:
+            raise BadReply(f"A command can keep {_KEPT} files; nothing was kept.")
+        for path in keep:
+            self.sight.check(path)
+        kept = keep_files(self.tree, {path: session.get(path) for path in keep})
+        if kept:
+            # The model has not seen what the command made of them.
+            self.edits += 1
+            self._close()
+        return Result(text=f"{shown.text}\n(kept: {', '.join(kept) or 'nothing has changed'})")
 
     def _run_tests(self, ids: Sequence[str] = ()) -> Result:
+        return self._result(self._test(ids))
+
+    def _test(self, ids: Sequence[str]) -> CommandResult:
         if self._used:
             # Commands may have changed the copy; the tests run on what the attempt really made.
             self._close()
+        self._tested = self.edits
         result = self._test_runner(self._open_session(), self._step, ids, self._limits())
         self._used = True
-        return _shown(result)
+        return result
+
+    def _result(self, result: CommandResult) -> Result:
+        ends = f"exit code {result.exit_code}"
+        if result.timed_out:
+            ends = f"stopped after {result.seconds:.0f} s"
+        elif result.out_of_memory:
+            ends = "out of memory"
+        output = self._outputs.shown(result.output.strip(), _OUTPUT)
+        return Result(text=f"{output}\n({ends})".lstrip(), ok=result.exit_code == 0)
 
     def _limits(self) -> Limits:
         return Limits(seconds=max(1.0, min(_SECONDS, self._budget.remaining_seconds)))
@@ -246,15 +296,6 @@ def run_command(session: Session, step: Step, ids: Sequence[str], limits: Limits
     if ids and re.search(r"\bpytest\b", command):
         command += " " + " ".join(shlex.quote(test) for test in ids)
     return session.run(command, limits=limits)
-
-
-def _shown(result: CommandResult) -> Result:
-    ends = f"exit code {result.exit_code}"
-    if result.timed_out:
-        ends = f"stopped after {result.seconds:.0f} s"
-    elif result.out_of_memory:
-        ends = "out of memory"
-    return Result(text=f"{cut(result.output.strip(), _OUTPUT)}\n({ends})".lstrip(), ok=result.exit_code == 0)
 
 
 def _arguments(call: ToolCall, tool: Tool) -> dict[str, Any]:

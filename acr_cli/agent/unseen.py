@@ -36,13 +36,16 @@ _LONG_LINE = 20_000  # bytes; nobody writes one by hand
 HEAD = _LONG_LINE + 1
 """Bytes of a file that tell whether it is generated."""
 
-_BINARY = frozenset(
+_IMAGES = frozenset(
+    ["avif", "bmp", "gif", "heic", "ico", "jpeg", "jpg", "png", "svgz", "tif", "tiff", "webp"]
+)
+_BINARY = _IMAGES | frozenset(
     {
-        *("7z", "a", "avif", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "dylib", "exe"),
-        *("eot", "flac", "gif", "gz", "ico", "jar", "jpeg", "jpg", "lib", "mo", "mov", "mp3"),
+        *("7z", "a", "bin", "bz2", "class", "dat", "db", "dll", "dylib", "exe"),
+        *("eot", "flac", "gz", "jar", "lib", "mo", "mov", "mp3"),
         *("mp4", "npy", "npz", "o", "obj", "ods", "odt", "ogg", "otf", "parquet", "pdf", "pkl"),
-        *("png", "pyc", "pyd", "pyo", "rar", "so", "sqlite", "sqlite3", "tar", "tgz", "tif", "tiff"),
-        *("ttf", "war", "wasm", "wav", "webm", "webp", "whl", "woff", "woff2", "xls", "xlsx", "xz"),
+        *("pyc", "pyd", "pyo", "rar", "so", "sqlite", "sqlite3", "tar", "tgz"),
+        *("ttf", "war", "wasm", "wav", "webm", "whl", "woff", "woff2", "xls", "xlsx", "xz"),
         *("zip", "zst"),
     }
 )
@@ -64,6 +67,11 @@ def is_generated_text(source: bytes) -> bool:
     if b"generated" in head.lower() and _GENERATED_TEXT.search(head):
         return True
     return len(source) > _LONG_LINE and (b"\n" not in source[:_LONG_LINE])
+
+
+def is_image(path: str) -> bool:
+    """Whether a file by its name is a picture. Pure."""
+    return path.rpartition(".")[2].lower() in _IMAGES
 
 
 def is_binary(path: str) -> bool:

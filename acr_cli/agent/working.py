@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from acr_cli.agent.applying import apply_edits
 from acr_cli.agent.conversation import Conversation
 from acr_cli.agent.formats import marked_format, read_edits
-from acr_cli.agent.prompts import cut
-from acr_cli.agent.sight import Sight
+from acr_cli.agent.prompts import declines
+from acr_cli.agent.text import cut
 from acr_cli.agent.toolbox import Result, Toolbox
 from acr_cli.errors import BadReply, PathRefused
 from acr_cli.events import Emit, ToolCalled
@@ -32,11 +31,12 @@ class Patience:
     repeats: int = 3  # of the same call while nothing has changed
     misunderstood: int = 5  # calls in a row that no tool can make sense of
     idle: int = 2  # replies without a call before any edit
+    unfinished: int = 2  # times that a model is told that its work does not pass the tests yet
 
 
 @dataclass(kw_only=True, slots=True)
 class ToolWork:
-    """A model at work with tools."""
+    """A model at work with tools. `right` and `wrong` count edits that could and could not be made."""
 
     step: Step
     talk: Conversation
@@ -44,7 +44,10 @@ class ToolWork:
     emit: Emit
     patience: Patience
     calls: int = 0
+    right: int = 0
+    wrong: int = 0
     _misunderstood: int = 0
+    _unfinished: int = 0
     _repeated: Counter[tuple[str, str, int]] = field(default_factory=Counter)
 
     def go(self) -> str:
@@ -59,12 +62,17 @@ class ToolWork:
                 if finished is not None:
                     return finished
                 continue
-            if self.toolbox.edits or self.step.kind in (StepKind.PLAN, StepKind.REVIEW):
+            if declines(self.step, reply.content):
                 return reply.content
-            if written := self._written(reply.content):
-                return written
+            said = self._written(reply.content) or reply.content
+            if self.toolbox.edits or self.step.kind in (StepKind.PLAN, StepKind.REVIEW):
+                if not (failing := self._not_yet()):
+                    return said
+                self.talk.say(failing)
+                continue
             idle += 1
             if idle > self.patience.idle:
+                self.wrong += 1
                 return "The model used no tool and changed nothing."
             self.talk.say(
                 "Nothing has been changed yet. Use the tools, or call finish if there is nothing to do."
@@ -77,7 +85,7 @@ class ToolWork:
         if marked is None:
             return ""
         try:
-            paths = apply_edits(self.toolbox.tree, marked.parse(text), check=self.toolbox.sight.check).paths
+            paths, _ = self.toolbox.apply(marked.parse(text))
         except (BadReply, PathRefused) as error:
             self.emit(ToolCalled(name="edits", argument="", ok=False, result=_line(error.message)))
             return ""
@@ -86,20 +94,42 @@ class ToolWork:
 
     def _answer_all(self, reply: Reply) -> str | None:
         """Every call of a reply gets its answer, also one behind a call to finish; the summary once done."""
-        finished: str | None = None
-        for call in reply.tool_calls:
+        results: dict[int, Result] = {}
+        # What is done comes first, so that finish can be judged by it.
+        for number in sorted(
+            range(len(reply.tool_calls)), key=lambda n: reply.tool_calls[n].name == "finish"
+        ):
+            call = reply.tool_calls[number]
             result = self._use(call, cut_off=reply.finish == "length")
-            self.talk.answer(call.id, result.text)
+            if result.finished:
+                result = self._finish(result, results.values())
+            results[number] = result
             argument, said = _line(call.arguments), _line(result.text)
             self.emit(ToolCalled(name=call.name, argument=argument, ok=result.ok, result=said))
             self._misunderstood = 0 if result.understood else self._misunderstood + 1
-            if result.finished and finished is None:
-                finished = result.text
+        for number, call in enumerate(reply.tool_calls):
+            self.talk.answer(call.id, results[number].text)
         if self._misunderstood >= self.patience.misunderstood:
+            self.wrong += 1
             return "The model's tool calls could not be understood."
         if self._repeated and max(self._repeated.values()) > self.patience.repeats * 2:
             return "The model made the same call again and again."
-        return finished
+        return next((result.text for result in results.values() if result.finished), None)
+
+    def _finish(self, result: Result, others: Iterable[Result]) -> Result:
+        """A call to finish, unless an edit of the same reply was refused or tests still fail."""
+        if any(other.edit and not other.ok for other in others):
+            return Result(text="Not finished: an edit of this reply was refused.", ok=False)
+        if failing := self._not_yet():
+            return Result(text=failing, ok=False)
+        return result
+
+    def _not_yet(self) -> str:
+        """Why the work is not done; "" where it is, and where the model has been told often enough."""
+        if self._unfinished >= self.patience.unfinished or not (failing := self.toolbox.still_failing()):
+            return ""
+        self._unfinished += 1
+        return f"Not finished: this still fails.\n{failing}\nGo on, or finish again if it cannot be mended."
 
     def _use(self, call: ToolCall, *, cut_off: bool) -> Result:
         self.calls += 1
@@ -110,49 +140,66 @@ class ToolWork:
             text = "You made this very call before, and nothing has changed since: its result is the same."
             return Result(text=text, ok=False)
         result = self.toolbox.use(call)
+        if result.edit or (not result.understood and call.name == "edit"):
+            self.right, self.wrong = self.right + result.ok, self.wrong + (not result.ok)
         if cut_off and not result.understood:
             text = f"{result.text} The reply was cut off: write less at once."
-            return Result(text=text, ok=False, understood=False)
+            return Result(text=text, ok=False, understood=False, edit=result.edit)
         return result
 
 
 @dataclass(kw_only=True, slots=True)
 class TextWork:
-    """A model at work in plain text: its edits are applied all or none, and it may correct itself."""
+    """A model at work in plain text: its edits are applied all or none, and it may correct itself.
+
+    `right` and `wrong` count replies whose edits could and could not be made."""
 
     step: Step
     talk: Conversation
-    sight: Sight
+    toolbox: Toolbox
     emit: Emit
     edit_format: EditFormat
     calls: int = 0
+    right: int = 0
+    wrong: int = 0
 
     def go(self) -> str:
-        """One sentence of what came of it. Raises: ProviderError, BudgetExhausted."""
-        wrong, openings, cut_offs = "", 0, 0
+        """One sentence of what came of it. Raises: ProviderError, BudgetExhausted, SandboxUnavailable."""
+        wrong = done = ""
+        openings = cut_offs = 0
         while self.calls < 1 + _CORRECTIONS + openings:
             reply = self.talk.hear()
             self.calls += 1
-            if self.step.kind in (StepKind.PLAN, StepKind.REVIEW):
+            if self.step.kind in (StepKind.PLAN, StepKind.REVIEW) or declines(self.step, reply.content):
                 return reply.content
             cut_offs += reply.finish == "length"
             if cut_offs > 1:
-                return "The model's replies were cut off at their greatest length."
+                return done or "The model's replies were cut off at their greatest length."
             asked = _OPEN.findall(reply.content)
             if asked and openings < _OPENINGS:
                 openings += 1
                 self.talk.say(self._opened(asked))
                 continue
             try:
-                paths = apply_edits(self.sight.tree, self._edits(reply), check=self.sight.check).paths
+                paths, _ = self.toolbox.apply(self._edits(reply))
             except (BadReply, PathRefused) as error:
+                if done:
+                    return done
                 wrong = error.message
+                self.wrong += 1
                 self.emit(ToolCalled(name="edits", argument="", ok=False, result=_line(wrong)))
                 self.talk.say(f"Nothing was changed. {wrong}\nWrite all edits again, corrected.")
                 continue
+            self.right += 1
             self.emit(ToolCalled(name="edits", argument=_line(" ".join(paths)), ok=True, result="applied"))
-            return f"Changed {', '.join(paths)}."
-        return f"The model's edits could not be applied: {_line(wrong)}"
+            again, done = bool(done), f"Changed {', '.join(paths)}."
+            if again or not (failing := self.toolbox.still_failing()):
+                return done
+            self.talk.say(
+                f"The edits are made, but this still fails:\n{failing}\nWrite what must change further. "
+                f"The files are now:\n\n{self._opened(paths)}"
+            )
+        return done or f"The model's edits could not be applied: {_line(wrong)}"
 
     def _edits(self, reply: Reply) -> tuple[Edit, ...]:
         if reply.finish == "length":
@@ -160,10 +207,12 @@ class TextWork:
         return read_edits(reply.content, self.edit_format)
 
     def _opened(self, paths: Sequence[str]) -> str:
+        sight = self.toolbox.sight
         parts = []
         for path in dict.fromkeys(paths):
             try:
-                parts.append(f"{path}\n```\n{self.sight.read(path).rstrip()}\n```")
+                parts.append(f"{path}\n```\n{sight.read(path).rstrip()}\n```")
+                sight.showed(path)
             except PathRefused as error:
                 parts.append(error.message)
         return cut("\n\n".join(parts), _SHOWN)

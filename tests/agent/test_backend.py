@@ -80,7 +80,7 @@ def test_the_prompt_holds_failures_files_and_lessons(tree, sandbox, budget) -> N
     for part in (
         "The task:\nMend add.",
         "test_calc.py::test_add\n  AssertionError: assert -1 == 3",
-        "calc.py\n```\n1: def add(a, b):",
+        "calc.py\n```\ndef add(a, b):",
         "assert 4 == 3",
         "-return 1",
         "b.py",
@@ -166,7 +166,7 @@ def test_running_the_tests_after_every_edit_is_honest_repetition(tree, sandbox, 
             call("edit", {"path": "a.py", "search": text[0], "replace": text[1]}),
             call("run", {"command": "true"}),
         ]
-    attempt, _, _ = carry_out([*script, DONE], tree, sandbox, budget)
+    attempt, _, _ = carry_out([*script, DONE, DONE], tree, sandbox, budget)
     assert attempt.summary == "Added instead of subtracted."
 
 
