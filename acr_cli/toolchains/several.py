@@ -90,8 +90,8 @@ class Several:
             parts = self._found(tree) if any(self._projects.folders) else []
             self._scope = self._chosen(tree, parts)
             self._rest = [part for part in parts if part not in self._scope]
-        inside = any(isinstance(part.toolchain, Inside) for part in self._scope)
-        if not self._scope or not (self._rest or inside or len(self._scope) > 1):
+        kinds = {part.toolchain for part in self._scope}
+        if not self._scope or (len(kinds) == 1 and not self._rest and not isinstance(kinds.pop(), Inside)):
             self._scope, self._rest = [], []
             return None
         return self._recipe(tree)
