@@ -112,6 +112,7 @@ class Task:
     text: str = ""
     log: str = ""
     test_command: str | None = None
+    context: str = ""  # what was said and done before, for whoever takes the steps
 
     @property
     def is_wish(self) -> bool:

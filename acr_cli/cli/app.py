@@ -21,6 +21,7 @@ from acr_cli.cli.invocation import Invocation
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "fix": ("acr_cli.cli.fix", "Repair or change the repository you stand in."),
+    "chat": ("acr_cli.cli.chat", "Talk about the repository you stand in."),
     "apply": ("acr_cli.cli.apply", "Apply a run's patch that was kept back."),
     "undo": ("acr_cli.cli.undo", "Reverse exactly the patch of a run."),
     "route": ("acr_cli.cli.route", "Show which model would be chosen, and why."),
@@ -37,7 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Name -> module, whose `app` is the command, and the line that stands for it in the list of commands."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Repair": ("fix", "apply", "undo"),
+    "Repair": ("fix", "chat", "apply", "undo"),
     "Look and learn": ("route", "memory", "warm", "runs", "bench", "train"),
     "Set up": ("models", "config", "doctor", "completion"),
 }

@@ -103,7 +103,7 @@ def fix(
         nonlocal settings
         if remark:
             emit(Notice(level="info", text=remark))
-        settings = _with_providers(settings, invocation, emit, quiet=as_json)
+        settings = with_providers(settings, invocation, emit, quiet=as_json)
         from acr_cli import build
 
         asked = who_answers(settings, invocation, close)
@@ -162,7 +162,7 @@ def _sinks(
     return screen.emit, screen.close, finish
 
 
-def _with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, quiet: bool) -> Settings:
+def with_providers(settings: Settings, invocation: Invocation, emit: Emit, *, quiet: bool) -> Settings:
     """Propose what was found by its key where nothing is accepted yet; nothing is ever used unasked."""
     answered = "providers" in settings.origins  # an empty list is a no, which is not asked for again
     if settings.models or answered or settings.model or settings.allow:
