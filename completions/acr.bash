@@ -13,7 +13,7 @@ _acr_reply() {
 # Whether $2 is a command of $1.
 _acr_child() {
     case "$1 $2" in
-    'acr fix' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr train' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr memory export' | 'acr memory import' | 'acr memory reindex' | 'acr memory sync' | 'acr memory report' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr train policy' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr runs resume' | 'acr runs replay' | 'acr config show' | 'acr config path' | 'acr config get' | 'acr config set' | 'acr config unset' | 'acr config init') return 0 ;;
+    'acr fix' | 'acr chat' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr train' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr memory export' | 'acr memory import' | 'acr memory reindex' | 'acr memory sync' | 'acr memory report' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr train policy' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr runs resume' | 'acr runs replay' | 'acr config show' | 'acr config path' | 'acr config get' | 'acr config set' | 'acr config unset' | 'acr config init') return 0 ;;
     esac
     return 1
 }
@@ -38,6 +38,11 @@ _acr_value() {
     'acr fix --setup') echo any ;;
     'acr fix --approve') echo 'choices:auto edits all' ;;
     'acr fix -o' | 'acr fix --output') echo files ;;
+    'acr chat --model') echo models ;;
+    'acr chat --approve') echo 'choices:auto edits all' ;;
+    'acr chat --test') echo any ;;
+    'acr chat --sandbox') echo 'choices:auto docker bubblewrap none' ;;
+    'acr chat --max-cost') echo any ;;
     'acr route --policy') echo 'choices:learned acrouter escalate fixed' ;;
     'acr memory stats --model') echo models ;;
     'acr memory stats --dimension') echo any ;;
@@ -126,7 +131,7 @@ _acr_value() {
 # What stands at the place $2 (from 0) of the command $1.
 _acr_place() {
     case "$1 $2" in
-    'acr 0') echo 'choices:fix apply undo route memory bench train models warm runs config doctor completion' ;;
+    'acr 0') echo 'choices:fix chat apply undo route memory bench train models warm runs config doctor completion' ;;
     'acr fix 0') echo any ;;
     'acr apply 0') echo runs ;;
     'acr undo 0') echo runs ;;
@@ -178,9 +183,10 @@ _acr_flags() {
     case $1 in
     acr) printf '%s\n' -C -q --quiet -v --verbose --no-color --config --version -h --help ;;
     'acr fix') printf '%s\n' --issue --log --test --model --allow --exclude --policy --max-cost --max-steps --max-time --attempts --sandbox --image --network --setup --commit --dry-run --plan-only --approve --yes --json -o --output -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr chat') printf '%s\n' --model --approve --test --sandbox --max-cost --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr apply') printf '%s\n' --yes --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr undo') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
-    'acr route') printf '%s\n' --explain --json --policy -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr route') printf '%s\n' --explain --ask --json --policy -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory stats') printf '%s\n' --model --dimension --repo --since --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr memory list') printf '%s\n' -n --model --dimension --verdict --json -h --help -C -q --quiet -v --verbose --no-color --config ;;

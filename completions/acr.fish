@@ -28,7 +28,7 @@ end
 
 complete -c acr -f
 set -g __acr_valued --accumulate --allow --api-key-env --approve --attempts --base --base-url --batch --before --budget --characters --commits --config --context --cost --device --dimension --edit --effort --every --exclude --family --half-life --held-out --image --issue --jobs --kind --log --matrix --max-cost --max-steps --max-time --model --name --network --only --output --patience --policy --price --prices --rate --repo --repository --sandbox --seed --seeds --setup --shared-accepts --since --status --steps --stream --tasks --test --trace --train --verdict --verifier-error --warm -C -n -o
-set -g __acr_commands 'fix' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'train' 'train policy' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'runs resume' 'runs replay' 'config' 'config show' 'config path' 'config get' 'config set' 'config unset' 'config init' 'doctor' 'completion'
+set -g __acr_commands 'fix' 'chat' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'train' 'train policy' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'runs resume' 'runs replay' 'config' 'config show' 'config path' 'config get' 'config set' 'config unset' 'config init' 'doctor' 'completion'
 
 function __acr_value_of_key
     switch (commandline -opc)[-1]
@@ -61,6 +61,7 @@ complete -c acr -s v -l verbose -d 'Say more.'
 complete -c acr -l no-color -d 'No colour.'
 complete -c acr -l config -r -F -d 'Instead of config.toml.'
 complete -c acr -n '__acr_at ' -a fix -d 'Repair or change the repository you stand in.'
+complete -c acr -n '__acr_at ' -a chat -d 'Talk about the repository you stand in.'
 complete -c acr -n '__acr_at ' -a apply -d 'Apply a run\'s patch that was kept back.'
 complete -c acr -n '__acr_at ' -a undo -d 'Reverse exactly the patch of a run.'
 complete -c acr -n '__acr_at ' -a route -d 'Show which model would be chosen, and why.'
@@ -98,6 +99,13 @@ complete -c acr -n '__acr_at fix' -l yes -d 'Answer every question with yes.'
 complete -c acr -n '__acr_at fix' -l json -d 'One JSON event a line on stdout; the result is the last.'
 complete -c acr -n '__acr_at fix' -s o -l output -r -F -d 'Write the patch to FILE too.'
 complete -c acr -n '__acr_at fix' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at chat' -l model -x -a '(acr completion --values models 2>/dev/null)' -d 'This model only, without routing.'
+complete -c acr -n '__acr_at chat' -l approve -x -a 'auto edits all' -d 'Ask before plans and patches (edits), commands too (all).'
+complete -c acr -n '__acr_at chat' -l test -x -d 'The test command; otherwise it is detected.'
+complete -c acr -n '__acr_at chat' -l sandbox -x -a 'auto docker bubblewrap none' -d 'Where tests run.'
+complete -c acr -n '__acr_at chat' -l max-cost -x -d 'Most to spend on a message'
+complete -c acr -n '__acr_at chat' -l yes -d 'Answer every question with yes.'
+complete -c acr -n '__acr_at chat' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at apply' -l yes -d 'Do not ask; without it a patch that no test proves is shown, and asked about.'
 complete -c acr -n '__acr_at apply' -l json -d 'The result as data.'
 complete -c acr -n '__acr_at apply' -s h -l help -d 'Show help.'
@@ -106,6 +114,7 @@ complete -c acr -n '__acr_at undo' -l json -d 'The result as data.'
 complete -c acr -n '__acr_at undo' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at undo' -a '(acr completion --values runs 2>/dev/null)'
 complete -c acr -n '__acr_at route' -l explain -d 'All that led to it: chances, costs, votes, who follows, why not the others.'
+complete -c acr -n '__acr_at route' -l ask -d 'Ask the router model as well, which may cost.'
 complete -c acr -n '__acr_at route' -l json -d 'The same as data.'
 complete -c acr -n '__acr_at route' -l policy -x -a 'learned acrouter escalate fixed' -d 'How models are chosen. learned (the default): by outcomes and price; acrouter: by a weighted vote; escalate: the cheapest first; fixed: in the order of `acr models list`.'
 complete -c acr -n '__acr_at route' -s h -l help -d 'Show help.'

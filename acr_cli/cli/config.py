@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,7 +11,9 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.toml import literal
-from acr_cli.settings import KEYS, ModelEntry, Settings
+from acr_cli.errors import RepositoryRefused, UsageError
+from acr_cli.settings import BY_NAME, KEYS, PROJECT_FILE, ModelEntry, Settings
+from acr_cli.settings.keys import nearest
 
 if TYPE_CHECKING:
     from acr_cli.records import Price
@@ -75,19 +78,72 @@ def path(ctx: typer.Context) -> int:
     return 0
 
 
+@app.command(cls=Leaf)
+def get(
+    ctx: typer.Context,
+    key: str = typer.Argument(..., metavar="KEY", help="As in `acr config show`."),
+    origin: bool = typer.Option(False, "--origin", help="Say where it comes from."),
+) -> int:
+    """Print the value of one key as it counts here, as TOML; nothing where it is not set."""
+    invocation: Invocation = ctx.obj
+    settings = invocation.settings()
+    if key not in BY_NAME:
+        raise UsageError(f"There is no key {key!r}{nearest(key, list(BY_NAME))}", hint=_ALL_KEYS)
+    value = getattr(settings, BY_NAME[key].field)
+    shown = "" if value is None else literal(value)
+    where = f"  # {settings.origins.get(key, 'default')}" if origin else ""
+    sys.stdout.write(f"{shown}{where}\n")
+    return 0
+
+
 @app.command("set", cls=Leaf)
 def set_(
     ctx: typer.Context,
     key: str = typer.Argument(..., metavar="KEY", help="As in `acr config show`."),
     value: str = typer.Argument(..., metavar="VALUE", help="Lists are separated by commas."),
+    project: bool = typer.Option(
+        False, "--project", help="In this repository's .acr.toml, which may only narrow."
+    ),
 ) -> int:
     """Set one key in the config file; its comments stay."""
-    from acr_cli.cli.edit_config import set_key
+    from acr_cli.cli.edit_config import set_in_project, set_key
 
     invocation: Invocation = ctx.obj
-    written = set_key(invocation.config_file, key, value)
+    if project:
+        written = set_in_project(_project_file(), key, value)
+    else:
+        written = set_key(invocation.config_file, key, value)
     sys.stdout.write(f"{key} = {literal(written)}\n")
     return 0
+
+
+@app.command(cls=Leaf)
+def unset(
+    ctx: typer.Context,
+    key: str = typer.Argument(..., metavar="KEY", help="As in `acr config show`."),
+) -> int:
+    """Take one key out of the config file, so that its default counts again."""
+    from acr_cli.cli.edit_config import unset_key
+
+    invocation: Invocation = ctx.obj
+    if not unset_key(invocation.config_file, key):
+        sys.stdout.write(f"{key} is not set in {invocation.config_file}\n")
+        return 0
+    default = getattr(Settings(home=Path()), BY_NAME[key].field)
+    sys.stdout.write(f"{key} = {literal(default)}\n" if default is not None else f"{key} is not set\n")
+    return 0
+
+
+_ALL_KEYS = "`acr config show` lists all keys."
+
+
+def _project_file() -> Path:
+    """Where the repository around this folder has its settings. Raises: RepositoryRefused."""
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    if root is None:
+        raise RepositoryRefused("This is no git repository.", hint="`git init` makes one.")
+    return root / PROJECT_FILE
 
 
 @app.command(cls=Leaf)
@@ -95,26 +151,9 @@ def init(
     ctx: typer.Context,
     yes: bool = typer.Option(False, "--yes", help="Accept every provider and server that is found."),
 ) -> int:
-    """Write a commented config file, and accept providers found by their keys."""
-    from acr_cli.cli.edit_config import create
-    from acr_cli.cli.proposals import accept, found
-    from acr_cli.cli.terminal import asks
-    from acr_cli.errors import UsageError
+    """Write a commented config file, and accept providers and servers that are found.
 
-    invocation: Invocation = ctx.obj
-    settings = invocation.settings()
-    proposals = [p for p in found(settings) if p.name not in settings.providers]
-    if proposals and not yes and not asks():
-        names = ", ".join(proposal.name for proposal in proposals)
-        raise UsageError(f"Found {names}, and nobody is here to be asked.", hint="--yes accepts all of them.")
-    file = invocation.config_file
-    sys.stdout.write(f"{'wrote' if create(file) else 'kept'} {file}\n")
-    accepted = accept(proposals, file, yes=yes)
-    for name in accepted:
-        sys.stdout.write(f"accepted {name}\n")
-    if not proposals and not settings.models and not settings.providers:
-        sys.stdout.write(
-            "No provider's key and no local server was found. "
-            "Failing tests can be repaired without any model.\n"
-        )
-    return 0
+    Nothing is overwritten: a file that is there keeps all that it says, and gets what you accept."""
+    from acr_cli.cli.set_up import set_up
+
+    return set_up(ctx.obj, yes=yes)

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 def set_key(path: Path, name: str, text: str) -> object:
     """Set one key and return what stands in the file now. Raises: UsageError, ConfigurationError."""
-    key = BY_NAME.get(name)
-    if key is None or not key.file:
-        raise UsageError(
-            f"There is no key {name!r}{nearest(name, [k.name for k in KEYS if k.file])}",
-            hint="`acr config show` lists all keys.",
-        )
+    key = _known(name)
     value = as_written(key, text, parse(key, text, name, UsageError))
     document = _read(path)
     table, _, last = name.rpartition(".")
@@ -56,6 +51,44 @@ def uncommented(text: str, name: str, value: object) -> str:
     return ""
 
 
+def unset_key(path: Path, name: str) -> bool:
+    """Take one key out of the file, whose line then says the default; whether it was there.
+
+    Raises: UsageError, ConfigurationError."""
+    key = _known(name)
+    document = _read(path)
+    table, _, last = name.rpartition(".")
+    home: Any = document.get(table, {}) if table else document
+    if not path.exists() or last not in home:
+        return False
+    default = getattr(Settings(home=Path()), key.field)
+    line = f"# {last} = {literal(default) if default is not None else '...'}  # {key.about}\n"
+    lines = document.as_string().splitlines(keepends=True)
+    here = ""
+    for number, each in enumerate(lines):
+        if header := _HEADER.match(each):
+            here = header[1]
+        elif here == table and re.match(rf"\s*{re.escape(last)}\s*=", each):
+            changed = "".join([*lines[:number], line, *lines[number + 1 :]])
+            if _says(changed, name, None):
+                write_text(path, changed)
+                return True
+    del home[last]  # a value of several lines
+    _write(path, document)
+    return True
+
+
+def _known(name: str) -> Key:
+    """Raises: UsageError for what no config file may hold."""
+    key = BY_NAME.get(name)
+    if key is None or not key.file:
+        raise UsageError(
+            f"There is no key {name!r}{nearest(name, [k.name for k in KEYS if k.file])}",
+            hint="`acr config show` lists all keys.",
+        )
+    return key
+
+
 _HEADER = re.compile(r"\s*\[+\s*([\w.-]+)\s*\]+")
 _COMMENTED = r"#\s*{key}\s*=.*?(\s*#[^\"'\n]*)?\n?"
 
@@ -66,6 +99,29 @@ def _says(text: str, name: str, value: object) -> bool:
         return dict(flatten(tomllib.loads(text))).get(name) == value
     except tomllib.TOMLDecodeError:
         return False
+
+
+def set_in_project(path: Path, name: str, text: str) -> object:
+    """The same in a repository's own file, which may hold few keys.
+
+    Raises: UsageError, ConfigurationError."""
+    import tomlkit
+
+    key = _known(name)
+    if not key.project:
+        names = ", ".join(k.name for k in KEYS if k.project)
+        raise UsageError(f"A repository may not set {name}.", hint=f"It may narrow {names}.")
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link, which acr does not follow.", hint="Put a file in its place.")
+    value = as_written(key, text, parse(key, text, name, UsageError))
+    document = _read(path) if path.exists() else tomlkit.document()
+    table, _, last = name.rpartition(".")
+    home: Any = document.setdefault(table, {}) if table else document
+    home[last] = value
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    _write(path, document)
+    path.chmod(mode)
+    return value
 
 
 def as_written(key: Key, text: str, value: object) -> object:

@@ -51,9 +51,15 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "runs show": ("acr runs show 20260102-1504", "acr runs show 20260102-1504 --json"),
     "config show": ("acr config show", "acr config show --origin"),
     "config path": ("acr config path",),
-    "config set": ("acr config set max_cost 0.50", "acr config set sandbox docker"),
+    "config set": (
+        "acr config set max_cost 0.50",
+        "acr config set sandbox docker",
+        "acr config set --project allow 'openai/*'",
+    ),
+    "config get": ("acr config get max_cost", "acr config get sandbox --origin"),
+    "config unset": ("acr config unset max_cost",),
     "config init": ("acr config init", "acr config init --yes"),
-    "doctor": ("acr doctor", "acr doctor --json"),
+    "doctor": ("acr doctor", "acr doctor --online", "acr doctor --fix"),
     "completion": (
         "acr completion bash > ~/.local/share/bash-completion/completions/acr",
         "acr completion fish > ~/.config/fish/completions/acr.fish",

@@ -13,6 +13,8 @@ from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
     from acr_cli.models.catalogue import Found
+    from acr_cli.records import Price
+    from acr_cli.settings import ModelEntry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,13 +23,25 @@ class Proposal:
 
     name: str  # as in Settings.providers
     says: str
+    evidence: str = ""  # the variable that holds the key, or the URL that answers
+    models: tuple[ModelEntry, ...] = ()
+    prices: tuple[Price, ...] = ()  # one a model
 
 
 def found(settings: Settings) -> tuple[Proposal, ...]:
     """What could be accepted; local servers are asked, nothing leaves this machine."""
     from acr_cli import build
 
-    return tuple(Proposal(name=each.provider, says=_sentence(each)) for each in build.detect(settings))
+    return tuple(
+        Proposal(
+            name=each.provider,
+            says=_sentence(each),
+            evidence=each.evidence,
+            models=each.models,
+            prices=each.prices,
+        )
+        for each in build.detect(settings)
+    )
 
 
 def _sentence(each: Found) -> str:

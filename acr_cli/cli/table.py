@@ -21,7 +21,11 @@ def show_table(
     from rich.text import Text
 
     table = Table(
-        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=any(columns)
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        header_style="bold",
+        show_header=any(column.strip(">=") for column in columns),
     )
     for column in columns:
         table.add_column(

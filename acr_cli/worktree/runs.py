@@ -185,12 +185,22 @@ def sweep_runs(home: Path) -> tuple[RunFolder, ...]:
     return tuple(run for run in list_runs(home) if _sweep(run))
 
 
+def is_unclean(run: RunFolder) -> bool:
+    """Whether a run is at work, or died before it had cleaned up: its lock tells which.
+
+    A run that had ended may have been killed while it cleaned up, and so may `acr apply` of its patch."""
+    return _is_running(run) or (run.path / JOURNAL).exists() or bool(run.copies())
+
+
+def _is_running(run: RunFolder) -> bool:
+    return bool(run.describe().get("status") == "running")
+
+
 def _sweep(run: RunFolder) -> bool:
     """Whether the run was dead, and has been cleaned up."""
-    killed = run.describe().get("status") == "running"
-    # A run that had ended may have been killed while it was cleaning up, and so may `acr apply` of its patch.
-    if not killed and not (run.path / JOURNAL).exists() and not run.copies():
+    if not is_unclean(run):
         return False
+    killed = _is_running(run)
     try:
         with run.lock():
             delivered = bool(recover(run.path))

@@ -96,12 +96,12 @@ def commands(folder: Path, scratch: Path) -> dict[str, list[str]]:
         return str(environment(folder, package) / "bin" / name)
 
     for name, markup in (("plain", "rich_markup_mode=None, "), ("rich", "")):
-        (scratch / f"{name}.py").write_text(APP.format(markup=markup))
+        (scratch / f"with_{name}_help.py").write_text(APP.format(markup=markup))
     acr = program(ACR, "acr")
     return {
         "python -c pass": [program(TYPER, "python"), "-c", "pass"],
-        "Typer, plain help": [program(TYPER, "python"), str(scratch / "plain.py"), "--help"],
-        "Typer, rich help": [program(TYPER, "python"), str(scratch / "rich.py"), "--help"],
+        "Typer, plain help": [program(TYPER, "python"), str(scratch / "with_plain_help.py"), "--help"],
+        "Typer, rich help": [program(TYPER, "python"), str(scratch / "with_rich_help.py"), "--help"],
         "acr --version": [acr, "--version"],
         "acr --help": [acr, "--help"],
         "acr fix --help": [acr, "fix", "--help"],

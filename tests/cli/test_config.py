@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acr_cli.cli.edit_config import accept_providers, reject_provider, remove_model, set_key, template
+from acr_cli.cli.edit_config import (
+    accept_providers,
+    reject_provider,
+    remove_model,
+    set_key,
+    template,
+    unset_key,
+)
 from acr_cli.cli.toml import literal
 from acr_cli.settings import KEYS, Settings, load
 
@@ -264,18 +271,86 @@ def test_init_finds_a_key_in_the_home(acr, acr_home: Path) -> None:
     assert "accepted openai" in acr("config", "init", "--yes").stdout
 
 
-@pytest.mark.parametrize(("answer", "want"), [("y", ("openai",)), ("n", ()), ("", ())])
-def test_init_asks_on_a_terminal(acr_home: Path, monkeypatch, answer: str, want: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("answers", "want"),
+    [(["y", "0.25"], (("openai",), 0.25)), (["n", ""], ((), 1.0)), (["", "much", "$2"], ((), 2.0))],
+)
+def test_init_asks_on_a_terminal(
+    acr_home: Path, monkeypatch, answers: list[str], want: tuple[tuple[str, ...], float]
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY["OPENAI_API_KEY"])
-    child = pexpect.spawn(str(PROGRAM), ["config", "init"], encoding="utf-8", timeout=30)
+    monkeypatch.setenv("ACR_SANDBOX", "none")
+    child = pexpect.spawn(str(PROGRAM), ["config", "init"], encoding="utf-8", timeout=60)
     child.expect(r"send your code to openai\? \[y/N\] ")
-    child.sendline(answer)
+    child.sendline(answers[0])
+    for each in answers[1:]:
+        child.expect(r"USD for one run\? \[1\] ")
+        child.sendline(each)
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
     settings = load().settings
-    assert settings.providers == want
-    assert "providers" in settings.origins
+    assert (settings.providers, settings.max_cost) == want
+    assert {"providers", "max_cost"} <= settings.origins.keys()
+
+
+def test_init_shows_what_is_here_with_prices(acr, acr_home: Path) -> None:
+    done = acr("config", "init", "--yes", env={**KEY, "GROQ_API_KEY": "g", "ACR_SANDBOX": "none"})
+    for words in ("OPENAI_API_KEY", "USD/M in", "openai/gpt-5.6", "sandbox", "git", "models add groq/NAME"):
+        assert words in done.stdout
+    assert "$1.00 at most" in done.stdout
+
+
+def test_init_asks_nothing_where_all_is_settled(acr, acr_home: Path) -> None:
+    acr_home.mkdir()
+    (acr_home / "config.toml").write_text('max_cost = 2\nproviders = ["openai"]\n')
+    done = acr("config", "init", env={**KEY, "ACR_SANDBOX": "none"})
+    assert (done.returncode, "kept" in done.stdout) == (0, True)
+    assert (acr_home / "config.toml").read_text() == 'max_cost = 2\nproviders = ["openai"]\n'
+
+
+# --- get, unset, and a repository's own file --------------------------------------------------------------
+
+
+def test_one_key_is_read_with_its_origin(acr, file: Path) -> None:
+    assert acr("config", "get", "max_cost").stdout == "2\n"
+    assert acr("config", "get", "max_cost", "--origin").stdout == f"2  # {file}, line 2\n"
+    assert acr("config", "get", "image").stdout == "\n"
+    done = acr("config", "get", "max_cots")
+    assert (done.returncode, "did you mean 'max_cost'?" in done.stderr) == (2, True)
+
+
+def test_a_key_that_is_unset_leaves_the_file_as_it_was(acr, acr_home: Path) -> None:
+    path = acr_home / "config.toml"
+    for key, text in (("max_cost", "3"), ("memory.bound", "9"), ("allow", "a,b")):
+        set_key(path, key, text)
+    for key in ("max_cost", "memory.bound", "allow"):
+        assert acr("config", "unset", key).returncode == 0
+    assert path.read_text() == template()
+    assert "is not set in" in acr("config", "unset", "max_cost").stdout
+
+
+def test_a_value_of_several_lines_is_unset_and_all_else_stays(file: Path) -> None:
+    file.write_text(MINE.replace("bound = 100  # few", "") + "bound = 100  # few\n")
+    file.write_text('allow = [\n  "a",\n]\n' + file.read_text())
+    assert unset_key(file, "allow")
+    assert (load().settings.allow, load().settings.memory_bound) == ((), 100)
+    assert "# the good one" in file.read_text()
+
+
+def test_a_repository_narrows_by_a_command(acr, acr_home: Path, git_repo) -> None:
+    repo = git_repo({"a.py": "x = 1\n"})
+    inner = repo / "deep"
+    inner.mkdir()
+    done = acr("config", "set", "--project", "allow", "openai/*", cwd=inner)
+    assert (done.returncode, done.stdout) == (0, 'allow = ["openai/*"]\n')
+    assert (repo / ".acr.toml").read_text() == 'allow = ["openai/*"]\n'
+    assert (repo / ".acr.toml").stat().st_mode & 0o777 == 0o644
+    assert not acr_home.exists()
+    assert ".acr.toml, line 1" in acr("config", "get", "allow", "--origin", cwd=inner).stdout
+    refused = acr("config", "set", "--project", "image", "x", cwd=repo)
+    assert (refused.returncode, "may not set image" in refused.stderr) == (2, True)
+    assert acr("config", "set", "--project", "allow", "x", cwd=acr_home.parent).returncode == 9
 
 
 def test_fix_proposes_and_uses_nothing_unasked(acr, git_repo, acr_home: Path) -> None:

@@ -1,0 +1,110 @@
+"""`acr config init`: what is here, what may be used of it, and what a run may cost."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from acr_cli.cli.table import heading, say, show_table
+from acr_cli.cli.terminal import asks
+from acr_cli.cli.words import number, usd
+from acr_cli.errors import UsageError
+from acr_cli.settings import BY_NAME, PROJECT_FILE, Settings, parse
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from acr_cli.cli.invocation import Invocation
+    from acr_cli.cli.proposals import Proposal
+
+
+def set_up(invocation: Invocation, *, yes: bool) -> int:
+    """Look, ask, write; the exit code. Raises: UsageError where nobody can be asked."""
+    from acr_cli.cli.edit_config import create, set_key
+    from acr_cli.cli.proposals import accept, found
+
+    settings, file, out = invocation.settings(), invocation.config_file, invocation.out
+    proposals = [p for p in found(settings) if p.name not in settings.providers]
+    budget_is_open = "max_cost" not in settings.origins
+    if (proposals or budget_is_open) and not yes and not asks():
+        names = ", ".join(proposal.name for proposal in proposals)
+        what = f"Found {names}" if names else "There is a budget to choose"
+        raise UsageError(
+            f"{what}, and nobody is here to be asked.",
+            hint="--yes accepts all that is found, and the default budget.",
+        )
+    _show_machine(out, settings)
+    _show_models(out, proposals)
+    say(out)
+    accepted = accept(proposals, file, yes=yes)
+    say(out, f"{'wrote' if not file.exists() and create(file) else 'kept'} {file}")
+    for name in accepted:
+        say(out, f"accepted {name}")
+    if budget_is_open and not yes:
+        set_key(file, "max_cost", _budget(settings.max_cost))
+    settings = invocation.settings()
+    say(out, f"a run may cost {usd(settings.max_cost)} at most: `acr config set max_cost USD` changes it")
+    if not proposals and not settings.models and not settings.providers:
+        say(out, "No provider's key and no local server was found. " + _WITHOUT)
+    else:
+        say(
+            out,
+            f"one repository may allow less: `acr config set --project allow MODEL` writes {PROJECT_FILE}",
+        )
+    return 0
+
+
+_WITHOUT = "Failing tests can be repaired without any model: `acr fix`."
+
+
+def _show_machine(out: Console, settings: Settings) -> None:
+    """Where tests can run, and who commits."""
+    from acr_cli.cli.checks import TELL_GIT, bubblewrap, docker, identity, sandbox
+
+    checks = {check.name: check for check in (docker(settings), bubblewrap(settings))}
+    chosen = sandbox(settings.sandbox, checks)
+    heading(out, "This machine")
+    rows = [["sandbox", chosen.says], ["", chosen.hint]]
+    who = identity()
+    rows += [["git", who or "does not know who you are"]]
+    rows += [["", "" if who else f"`acr fix --commit` needs it: {TELL_GIT}"]]
+    show_table(out, ["", ""], [row for row in rows if row[1]], indent=2)
+
+
+def _show_models(out: Console, proposals: Sequence[Proposal]) -> None:
+    """What was found and is not accepted yet, with prices."""
+    from acr_cli.models.catalogue import SHORT_LISTS
+    from acr_cli.models.keys import KEY_VARIABLES
+
+    if proposals:
+        heading(out, "Found")
+        rows = []
+        for proposal in proposals:
+            for model, price in zip(proposal.models, proposal.prices, strict=True):
+                known = price.known and not price.per_second
+                cost = [f"{price.input:g}", f"{price.output:g}"] if known else ["this machine", ""]
+                window = number(model.context_window) if model.context_window else ""
+                rows.append([proposal.name, model.id, *cost, window, proposal.evidence])
+        show_table(out, ["provider", "=model", ">USD/M in", ">out", ">context", "by"], rows, indent=2)
+    for provider, names in KEY_VARIABLES.items():
+        if provider not in SHORT_LISTS and (variable := next((n for n in names if os.environ.get(n)), "")):
+            say(out, f"  {variable} is set: `acr models add {provider}/NAME` adds a model of {provider}.")
+
+
+def _budget(usual: float) -> str:
+    """What may be spent on one run, as it was typed; asked again until it can be read."""
+    while True:
+        sys.stderr.write(f"At most how many USD for one run? [{usual:g}] ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        text = line.strip() or f"{usual:g}"
+        try:
+            parse(BY_NAME["max_cost"], text, "max_cost", UsageError)
+        except UsageError as error:
+            sys.stderr.write(f"{error.message}\n")
+            if not line:
+                return f"{usual:g}"
+            continue
+        return text.removeprefix("$")

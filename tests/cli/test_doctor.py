@@ -1,0 +1,130 @@
+"""`acr doctor`: what it tries for real, and what `--fix` mends and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acr_cli.build.checking import try_limits
+from acr_cli.settings import Settings
+from acr_cli.testing.answers import Say
+from acr_cli.testing.loopback import LoopbackServer
+from acr_cli.worktree.runs import new_run
+from tests.conftest import DOCKER_IMAGE
+
+QUICK = {"ACR_SANDBOX": "none"}  # nothing is tried inside a sandbox
+
+
+def checked(acr: Callable[..., Any], *arguments: str, **more: Any) -> dict[str, dict[str, Any]]:
+    done = acr("doctor", "--json", *arguments, **{"env": QUICK, **more})
+    assert done.stderr == ""
+    return {check["name"]: check for check in map(json.loads, done.stdout.splitlines())}
+
+
+def test_limits_bind_inside_docker(docker_engine: Any, tmp_path: Path) -> None:
+    tried = try_limits(Settings(home=tmp_path, sandbox="docker", image=DOCKER_IMAGE))
+    assert (tried.sandbox, tried.loose) == ("docker", ())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+def test_limits_bind_inside_bubblewrap(tmp_path: Path) -> None:
+    tried = try_limits(Settings(home=tmp_path, sandbox="bubblewrap"))
+    assert (tried.sandbox, tried.loose) == ("bubblewrap", ())
+
+
+def test_a_network_that_is_open_is_seen(tmp_path: Path) -> None:
+    routes = Path("/proc/net/route")
+    if not routes.exists() or len(routes.read_text().splitlines()) < 2:
+        pytest.skip("this machine has no network to be seen")
+    assert try_limits(Settings(home=tmp_path, sandbox="none")).loose == ("network",)
+
+
+def test_a_wrong_config_is_a_failed_check_and_the_others_are_made(acr, acr_home: Path) -> None:
+    acr_home.mkdir()
+    (acr_home / "config.toml").write_text("max_cots = 1\n")
+    done = acr("doctor", env=QUICK)
+    assert done.returncode == 3
+    assert "line 1: unknown key 'max_cots'; did you mean 'max_cost'?" in done.stdout
+    assert "embedder" in done.stdout
+
+
+def test_keys_are_named_and_not_shown(acr) -> None:
+    checks = checked(acr, env={**QUICK, "OPENAI_API_KEY": "sk-not-a-real-one"})
+    assert checks["keys"]["says"] == "OPENAI_API_KEY"
+    assert "sk-not" not in json.dumps(checks)
+
+
+def test_online_asks_each_model_and_says_which_does_not_answer(acr, acr_home: Path) -> None:
+    acr_home.mkdir()
+    with LoopbackServer({"mine": [Say(text="ready")]}) as server:
+        (acr_home / "config.toml").write_text(
+            f'[[model]]\nid = "openai/mine"\nbase_url = "{server.base_url}"\n'
+            '[[model]]\nid = "openai/gone"\nbase_url = "http://127.0.0.1:9/v1"\n'
+        )
+        assert "openai/mine" not in checked(acr)
+        done = acr("doctor", "--online", "--json", env=QUICK)
+    checks = {check["name"]: check for check in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 4
+    assert (checks["openai/mine"]["state"], checks["openai/gone"]["state"]) == ("ok", "missing")
+    assert "cannot be reached" in checks["openai/gone"]["says"]
+
+
+def test_fix_mends_what_is_safe(acr, acr_home: Path) -> None:
+    acr_home.mkdir()
+    (acr_home / ".env").write_text("A_KEY=1\n")
+    (acr_home / ".env").chmod(0o644)
+    run, lock = new_run(acr_home, repository=acr_home, task="")
+    (run.path / "tree").mkdir()
+    lock.release()  # as the kernel does when a process is killed
+    before = checked(acr)
+    assert (before["keys"]["state"], before["leftovers"]["state"]) == ("note", "note")
+    assert before["leftovers"]["fixable"]
+    assert run.id in before["leftovers"]["says"]
+    after = checked(acr, "--fix")
+    assert (after["keys"]["state"], after["leftovers"]["state"]) == ("ok", "ok")
+    assert (acr_home / ".env").stat().st_mode & 0o777 == 0o600
+    assert not (run.path / "tree").exists()
+    assert checked(acr)["leftovers"]["says"] == "no dead run has left anything"
+
+
+def test_a_run_at_work_is_no_leftover(acr, acr_home: Path) -> None:
+    run, lock = new_run(acr_home, repository=acr_home, task="")
+    (run.path / "tree").mkdir()
+    try:
+        assert checked(acr, "--fix")["leftovers"]["state"] == "ok"
+    finally:
+        lock.release()
+    assert (run.path / "tree").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_installed_with_consent_only(acr, acr_home: Path, tmp_path: Path, shell: str) -> None:
+    env = {**QUICK, "SHELL": f"/usr/bin/{shell}", "HOME": str(tmp_path), "ACR_HOME": str(acr_home)}
+    unasked = checked(acr, "--fix", env=env)["completion"]
+    if unasked["state"] == "ok":
+        pytest.skip(f"acr's completion of {shell} is installed on this machine")
+    assert "yes" in unasked["hint"]
+    installed = checked(acr, "--fix", "--yes", env=env)["completion"]
+    assert (installed["state"], installed["says"].startswith("mended: wrote ")) == ("ok", True)
+    place = Path(installed["says"].removeprefix("mended: wrote ").partition(";")[0])
+    assert place.read_text() == acr("completion", shell).stdout
+    assert checked(acr, env=env)["completion"]["says"] == f"{shell}: {place}"
+
+
+def test_yes_without_fix_is_refused(acr) -> None:
+    assert acr("doctor", "--yes").returncode == 2
+
+
+def test_a_trained_policy_is_named_and_a_damaged_one_too(acr, acr_home: Path) -> None:
+    for name, card in (("good", '{"kind": "classifier"}'), ("bad", "{")):
+        (acr_home / "policies" / name).mkdir(parents=True)
+        (acr_home / "policies" / name / "card.json").write_text(card)
+    found = checked(acr)["policy"]
+    assert (found["state"], "bad" in found["says"]) == ("note", True)
+    (acr_home / "policies" / "bad" / "card.json").unlink()
+    assert "trained: good" in checked(acr)["policy"]["says"]
