@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acr_cli.errors import UsageError
+from acr_cli.errors import StoreError, UsageError
 from acr_cli.settings import Settings
 from acr_cli.worktree.kept import Carried, apply_kept, can_undo, is_kept_back, undo
 from acr_cli.worktree.repository import open_repository
@@ -88,11 +88,21 @@ def apply_run(folder: RunFolder, *, where: Path) -> Carried:
     return apply_kept(open_repository(where), folder)
 
 
-def undo_run(folder: RunFolder, *, where: Path) -> Carried:
-    """Reverse exactly the patch of a run.
+def undo_run(
+    settings: Settings, folder: RunFolder, *, where: Path, tell: Callable[[str], None] = lambda _: None
+) -> Carried:
+    """Reverse exactly the patch of a run. What was taken for a success counts as a failure then, and as a
+    mistake of the verifier; `tell` takes a line for the user where memory cannot be corrected.
 
     Raises: UsageError, PatchConflict, RepositoryRefused."""
-    return undo(open_repository(where), folder)
+    done = undo(open_repository(where), folder)
+    store = memory(settings, tell)
+    try:
+        if store.correct(folder.id, because="the user took the patch back"):
+            store.settle()
+    except StoreError as error:
+        tell(f"Memory still takes the run for a success: {error.message}")
+    return done
 
 
 def _run_here(

@@ -28,7 +28,9 @@ def undo(
 
     invocation: Invocation = ctx.obj
     where = Path.cwd()
-    done = build.undo_run(build.run_to_undo(invocation.settings(), where=where, run_id=run), where=where)
+    settings = invocation.settings()
+    chosen = build.run_to_undo(settings, where=where, run_id=run)
+    done = build.undo_run(settings, chosen, where=where, tell=lambda text: say(invocation.err, text))
     if as_json:
         shapes.write(shapes.carried("undone", done.run, done.files, done.patch))
     else:

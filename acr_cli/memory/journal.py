@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import RLock
 
@@ -21,7 +22,8 @@ from acr_cli.memory.encoding import Row, clean, decode, reencoded, unpack
 from acr_cli.memory.exchange import base_id, content_of
 from acr_cli.memory.schema import mapped, open_for_reading, open_for_writing
 from acr_cli.memory.sums import Decay, Key, Sums, count
-from acr_cli.memory.view import CHECKPOINT, COLUMNS, SUMS, Selection, View, hash_of, sum_of
+from acr_cli.memory.view import CHECKPOINT, COLUMNS, MISTAKES, SUMS, Selection, View, hash_of, sum_of
+from acr_cli.records import Signal
 
 KEYED = " AND ".join(f"{name} = ?" for name in Key._fields)
 TRIES = 3  # of emptying the log, each of which waits for readers as long as a writer would
@@ -141,6 +143,31 @@ class Journal:
                 connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
         return swapped
 
+    def correct(self, selection: Selection, because: Signal) -> int:
+        """Turn live outcomes that passed into failures, as it came to light that they were accepted wrongly;
+        how many. Each is counted for its kind of verifier and its candidate, durably, also after eviction.
+
+        Raises: StoreError."""
+        if not self.path.exists():
+            return 0
+        condition, values = replace(selection, verdict="passed").where()
+        wrong: Counter[tuple[str, str]] = Counter()
+        with self._writing() as connection:
+            query = f"SELECT {COLUMNS} FROM outcomes WHERE {condition}"  # noqa: S608
+            rows = [row for row in map(Row._make, connection.execute(query, values)) if row.sound]
+            for row in rows:
+                signals = (*decode(row).signals, because)
+                fresh = reencoded(row, verdict="failed", signals=signals)
+                names = ", ".join(f"{name} = ?" for name in Row._fields[1:])
+                change = f"UPDATE outcomes SET {names} WHERE sequence = ?"  # noqa: S608
+                connection.execute(change, (*fresh[1:], row.sequence))
+                if row.teaches:
+                    wrong[row.verifier, row.candidate] += 1
+            if rows:
+                connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+                _count_mistakes(connection, wrong)
+        return len(rows)
+
     def told(self, selection: Selection) -> None:
         """The team knows that these were forgotten. Raises: StoreError."""
         with self._writing() as connection:
@@ -229,6 +256,14 @@ class Journal:
             opened = open_for_writing(self.path) if write else open_for_reading(self.path)
             self._connection, self._writable = opened, write
         return self._connection
+
+
+def _count_mistakes(connection: sqlite3.Connection, wrong: Mapping[tuple[str, str], int]) -> None:
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (MISTAKES,)).fetchone()
+    total = Counter({(verifier, name): n for verifier, name, n in json.loads(found[0] if found else "[]")})
+    total.update(wrong)
+    value = json.dumps([[*key, number] for key, number in sorted(total.items())])
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (MISTAKES, value))
 
 
 def _insert(connection: sqlite3.Connection, row: Row) -> bool:

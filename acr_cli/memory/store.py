@@ -28,9 +28,9 @@ from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
 from acr_cli.memory.steps import learning_curve, routed
 from acr_cli.memory.sums import Decay, count, joined
 from acr_cli.memory.team import Server, Synchronised, begin_apart, read_notes, synchronise
-from acr_cli.memory.view import Selection
+from acr_cli.memory.view import Accepted, Selection
 from acr_cli.protocols import Embedder
-from acr_cli.records import Neighbour, Outcome, Tally
+from acr_cli.records import Neighbour, Outcome, Signal, Tally
 
 AT_ONCE = 500  # outcomes in one transaction, and in memory, when many travel
 
@@ -230,6 +230,20 @@ class Memory:
         if forgotten.outcomes:
             self.settle()
         return replace(forgotten, outcomes=forgotten.outcomes + waiting)
+
+    def correct(self, run: str, *, because: str) -> int:
+        """What passed in a run was wrong after all: it counts as failed from now on, and as a mistake of the
+        verifier that let it pass. `because` says how that came to light. How many outcomes were corrected.
+
+        Raises: StoreError."""
+        self._take_up()
+        signal = Signal(name="wrongly_accepted", value=1.0, weight=0.0, note=because)
+        return self._journal.correct(Selection(run=run), signal)
+
+    def accepted(self) -> dict[tuple[str, str], Accepted]:
+        """By kind of verifier and candidate: what passed, and what of it wrongly. Raises: StoreError."""
+        with self._journal.view() as view:
+            return {} if view is None else view.accepted()
 
     def settle(self) -> None:
         """Bring what is built from the journal up to date: the snapshot and the Chroma collection.

@@ -15,6 +15,7 @@ from acr_cli.records import Outcome
 
 COLUMNS = ", ".join(Row._fields)
 SUMS = ("passed", "failed", "outcomes", "cost_usd", "seconds", "u", "graded", "newest")
+MISTAKES = "mistakes"  # the note of how many outcomes were corrected, by verifier and candidate
 CHECKPOINT = ", ".join((*Key._fields, *SUMS, "weights"))
 
 
@@ -34,6 +35,14 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    """What a verifier let pass of one candidate's work."""
+
+    passed: int = 0  # the wrong ones included
+    wrongly: int = 0  # as came to light later
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Selection:
     """Which outcomes are meant: those for which all that is given holds."""
 
@@ -44,6 +53,7 @@ class Selection:
     since: float | None = None  # Unix time; this old or younger ones are meant
     dimension: str | None = None
     verdict: str | None = None
+    run: str | None = None
 
     def where(self) -> tuple[str, list[object]]:
         """An SQL condition over `outcomes` and its values."""
@@ -51,7 +61,7 @@ class Selection:
         if self.ids:
             terms.append(f"id IN ({', '.join('?' * len(self.ids))})")
             values += [clean(one) for one in self.ids]
-        for name in ("candidate", "repository", "dimension", "verdict"):
+        for name in ("candidate", "repository", "dimension", "verdict", "run"):
             if (value := getattr(self, name)) is not None:
                 terms.append(f"{name} = ?")
                 values.append(clean(value))
@@ -69,7 +79,7 @@ class Selection:
             (not self.ids or outcome.id in self.ids)
             and all(
                 value is None or value == getattr(outcome, name)
-                for name in ("candidate", "repository", "dimension", "verdict")
+                for name in ("candidate", "repository", "dimension", "verdict", "run")
                 for value in [getattr(self, name)]
             )
             and (self.before is None or outcome.time < self.before)
@@ -136,6 +146,21 @@ class View:
         condition, values = selection.where()
         rows = self._connection.execute(f"SELECT {CHECKPOINT} FROM checkpoint WHERE {condition}", values)  # noqa: S608
         return dict(map(sum_of, rows))
+
+    def accepted(self) -> dict[tuple[str, str], Accepted]:
+        """By kind of verifier and candidate: how many outcomes passed, and how many of these wrongly."""
+        right = (
+            "SELECT verifier, candidate, sum(number) FROM ("
+            " SELECT verifier, candidate, count(*) AS number FROM outcomes"
+            "  WHERE verdict = 'passed' AND NOT shared GROUP BY verifier, candidate"
+            " UNION ALL SELECT verifier, candidate, sum(passed) FROM checkpoint GROUP BY verifier, candidate"
+            ") GROUP BY verifier, candidate"
+        )
+        found = {(kind, name): Accepted(passed=int(n)) for kind, name, n in self._connection.execute(right)}
+        for kind, name, wrong in json.loads(self.noted(MISTAKES) or "[]"):
+            passed = found.get((kind, name), Accepted()).passed + wrong
+            found[kind, name] = Accepted(passed=passed, wrongly=wrong)
+        return found
 
     def noted(self, name: str) -> str:
         """A word kept about the journal, or ""."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from acr_cli.errors import ConfigurationError
 from acr_cli.orchestrator.acrouter import AcRouter
 from acr_cli.orchestrator.learned import VALUE_OF_SUCCESS, Learned
+from acr_cli.orchestrator.mistakes import Mistakes, usual
 from acr_cli.orchestrator.ordered import Ordered
 from acr_cli.orchestrator.voters import BUILTIN
 from acr_cli.parts import load
@@ -26,9 +27,10 @@ def open_policy(
     advisors: Sequence[Voter] = (),
     value_of_success: float = VALUE_OF_SUCCESS,
     value_of_hour: float = 0.0,
+    mistakes: Callable[[str], Mistakes] = usual,
 ) -> Policy:
     """A policy with the built-in voters, these further ones (entry points of `acr_cli.voters`) and trained
-    advisors. Values are in USD.
+    advisors. Values are in USD; `mistakes` gives the rates of a kind of verifier.
 
     Raises: ConfigurationError."""
     ballot: list[Voter] = [load("voters", voter, BUILTIN)() for voter in dict.fromkeys((*BUILTIN, *voters))]
@@ -39,6 +41,7 @@ def open_policy(
             exploration=exploration,
             value_of_success=value_of_success,
             value_of_hour=value_of_hour,
+            mistakes=mistakes,
         )
     if name == "acrouter":
         return AcRouter(ballot, exploration=exploration)
