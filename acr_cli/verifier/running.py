@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from acr_cli.protocols import (
     STOPPED,
+    CommandResult,
     Guards,
     Limits,
     Sandbox,
@@ -42,6 +43,7 @@ class Runner:
     sandbox: Sandbox
     limits: Limits
     token: Callable[[], str]  # random letters and digits
+    guards: bool = True  # whether there are canaries at all
 
     @contextmanager
     def copy(self, tree: Tree) -> Iterator[Copy]:
@@ -74,10 +76,11 @@ class Copy:
             each = [(p, self.run(toolchain, p, guard=guard, seconds=seconds)) for p in plan.parts]
             return joined(each)
         session = self._session(plan.language)
-        limit = min(self.runner.limits.seconds, seconds or self.runner.limits.seconds)
+        limit = self.runner.limits.seconds
+        limit = limit if seconds is None else min(limit, max(1.0, seconds))
         name = f"acrcanary{self.runner.token()}"
         placed = place(plan, session.scratch)
-        if guard and isinstance(toolchain, Guards):
+        if guard and self.runner.guards and isinstance(toolchain, Guards):
             box = limit - max(2.0, _MARGIN * limit)
             placed = toolchain.guarded(self.tree.root, placed, name=name, seconds=max(0.0, box)) or placed
         if self._reports:
@@ -89,6 +92,10 @@ class Copy:
         report = session.get(placed.report) if placed.report else None
         self._reports += [placed.report] if placed.report else []
         return without_canary(toolchain.read(placed, report, result), name)
+
+    def command(self, line: str, seconds: float) -> CommandResult:
+        """A line for sh, in the copy as the runs before have left it. Raises: SandboxBroken."""
+        return self._session("").run(line, limits=replace(self.runner.limits, seconds=seconds))
 
     def _session(self, language: str) -> Session:
         """In the environment of this language; "" is the recipe's own."""

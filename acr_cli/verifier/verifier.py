@@ -6,8 +6,10 @@ installed. What an attempt did to tests or their configuration is undone in the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import PurePosixPath
 
 from acr_cli.errors import BaselineCannotStart, PathRefused, SandboxUnavailable, UsageError
@@ -37,6 +39,9 @@ from acr_cli.records import (
     Void,
 )
 from acr_cli.verifier import joining, judge, own_tests, tampering, targets
+from acr_cli.verifier.judge import NAMED
+from acr_cli.verifier.measuring import Measuring
+from acr_cli.verifier.repeating import Repeats
 from acr_cli.verifier.running import SCRATCH, Runner, random_token
 
 
@@ -48,6 +53,8 @@ class _Settled:
     plan: TestPlan | None
     own: frozenset[str]  # files that the test command consists of, and those named as tests
     start: str  # checkpoint of the tree before any edit
+    command: str | None  # the user's own
+    words: str  # of the task
 
 
 class Verifier:
@@ -66,12 +73,15 @@ class Verifier:
         image: str | None = None,
         dockerfile: str | None = None,
         tests: Collection[str] = (),
+        seconds: float = inf,
         token: Callable[[], str] = random_token,
+        clock: Callable[[], float] = time.monotonic,
         ask: Callable[[], str] | None = None,
     ) -> None:
         """`test`: the user's test command; `setup`: the user's install command; `repository`: its identity;
         `image`, `dockerfile`: what the user chose instead of the default image;
         `tests`: files that no attempt may change, besides those that the toolchain names;
+        `seconds`: for all runs of one verification together;
         `token`: random letters and digits, for names that no code under test can know;
         `ask`: asks a person for the test command, "" for none, where no tests are found."""
         self._toolchains = tuple(toolchains)
@@ -84,6 +94,8 @@ class Verifier:
         self._image = image
         self._dockerfile = dockerfile
         self._tests = frozenset(tests)
+        self._seconds = seconds
+        self._clock = clock
         self._runner = Runner(sandbox=sandbox, limits=self._limits, token=token)
         self._ask = ask
         self._settled: _Settled | None = None
@@ -98,7 +110,7 @@ class Verifier:
             language = toolchain.language if toolchain else ""
             return Baseline(report=SuiteReport(), language=language, reason="no tests were found")
         self._emit(Progress(text=f"running the tests: {plan.command} ({plan.reason})"))
-        report = self._run(toolchain, plan, tree)
+        report = self._first_run(toolchain, plan, tree)
         self._refuse_unstarted(plan, report)
         for why in report.left_out:
             self._emit(Notice(level="warning", text=f"Left out, for its tests cannot start: {why}."))
@@ -106,9 +118,13 @@ class Verifier:
         if chosen.note:
             self._emit(Notice(level="info", text=chosen.note))
         self._refuse_impossible(task, report, chosen.ids)
+        flaky = self._repeats(toolchain, plan).of_targets(tree, report, chosen.ids) if chosen.ids else ()
+        if flaky:
+            self._tell_flaky(flaky)
         return Baseline(
             report=report,
-            targets=chosen.ids,
+            targets=tuple(test for test in chosen.ids if test not in flaky),
+            flaky=flaky,
             test_command=plan.command,
             reason=plan.reason,
             language=toolchain.language,
@@ -130,7 +146,10 @@ class Verifier:
             command = self._test = self._ask() or None
             toolchain, recipe, plan = self._select(tree, command) if command else (toolchain, recipe, None)
         own = self._tests | (tampering.of_command(command) if command else frozenset())
-        self._settled = _Settled(toolchain=toolchain, plan=plan, own=own, start=tree.checkpoint())
+        words = f"{task.text}\n{task.log}"
+        self._settled = _Settled(
+            toolchain=toolchain, plan=plan, own=own, start=tree.checkpoint(), command=command, words=words
+        )
         if plan is None and not task.is_wish:
             raise UsageError(
                 "No tests were found, and no TASK says what to change.",
@@ -164,11 +183,30 @@ class Verifier:
             return judge.without_tests(patch, undone)
         plan, baseline = self._reach(plan, baseline, touched, tree)
         self._emit(Progress(text=f"verifying: {plan.command}"))
+        measuring = Measuring(
+            repeats=self._repeats(toolchain, plan),
+            baseline=baseline,
+            tree=tree,
+            start=self._settled.start,
+            touched=touched,
+            patch=patch,
+            words=f"{step.text}\n{self._settled.words}",
+            protected=self._protected,
+        )
         try:
-            report = self._run(toolchain, plan, tree)
+            found = measuring.measure()
         except SandboxUnavailable as error:
             return Void(reason=error.message)
-        return judge.judge(baseline, report, patch=patch, alternatives=attempt.alternatives, undone=undone)
+        if found.beside.flaky:
+            self._tell_flaky(found.beside.flaky)
+        return judge.judge(
+            found.baseline,
+            found.report,
+            patch=patch,
+            alternatives=attempt.alternatives,
+            undone=undone,
+            beside=found.beside,
+        )
 
     def _reach(
         self, plan: TestPlan, baseline: Baseline, touched: Sequence[str], tree: Tree
@@ -287,6 +325,42 @@ class Verifier:
     def _run(self, toolchain: Toolchain, plan: TestPlan, tree: Tree) -> SuiteReport:
         """Raises: SandboxBroken."""
         return self._runner.once(toolchain, plan, tree)
+
+    def _first_run(self, toolchain: Toolchain, plan: TestPlan, tree: Tree) -> SuiteReport:
+        """All tests before any change; without a canary from now on, where they cannot start with one."""
+        report = self._run(toolchain, plan, tree)
+        if report.fault and not report.timed_out and not any(case.failed for case in report.canaries):
+            plain = self._runner.once(toolchain, plan, tree, guard=False)
+            if not plain.fault:
+                self._runner = replace(self._runner, guards=False)
+                text = (
+                    "The tests do not start with the test that must fail; a forged report is not seen by it."
+                )
+                self._emit(Notice(level="info", text=text))
+                return plain
+        if report.partial:
+            text = (
+                f"The tests did not end within {self._limits.seconds:.0f} s: {len(report.cases)} of them ran."
+            )
+            hint = "Verdicts are partial; `test_timeout` in the settings gives them more time."
+            self._emit(Notice(level="warning", text=f"{text} {hint}"))
+        return report
+
+    def _repeats(self, toolchain: Toolchain, plan: TestPlan) -> Repeats:
+        return Repeats(
+            runner=self._runner,
+            toolchain=toolchain,
+            plan=plan,
+            command=self._settled.command if self._settled else None,
+            clock=self._clock,
+            end=self._clock() + self._seconds,
+        )
+
+    def _tell_flaky(self, flaky: Sequence[str]) -> None:
+        names = ", ".join(flaky[:NAMED]) + (f" and {len(flaky) - NAMED} more" if len(flaky) > NAMED else "")
+        verb = "passes and fails" if len(flaky) == 1 else "pass and fail"
+        text = f"{names} {verb} without any change: flaky, so that this counts neither way."
+        self._emit(Notice(level="warning", text=text))
 
     def _refuse_unstarted(self, plan: TestPlan, report: SuiteReport) -> None:
         if report.timed_out:

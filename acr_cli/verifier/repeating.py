@@ -1,0 +1,144 @@
+"""Which tests flip: their outcome changes though nothing was changed.
+
+A test has flipped when two runs under the same conditions disagree: on the same tree, and both times alone or
+both times among all others (a test may need, or suffer from, those before it). Only few tests are run again,
+a few times, as long as there is time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from acr_cli.protocols import TestPlan, Toolchain, Tree
+from acr_cli.records import Baseline, SuiteReport
+from acr_cli.verifier.running import SCRATCH, Copy, Runner
+
+TIMES = 2  # that tests are run again on one tree
+MANY = 30  # tests that are run again; more than these do not flip together
+WHOLE = 60.0  # seconds that all tests may take to be run again
+_PSEUDO = "BuildFailed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Repeats:
+    """Runs tests again, until `end`."""
+
+    runner: Runner
+    toolchain: Toolchain
+    plan: TestPlan  # of all tests
+    command: str | None  # the user's own
+    clock: Callable[[], float]  # seconds, monotonic
+    end: float  # on that clock
+
+    def of_targets(self, tree: Tree, report: SuiteReport, ids: Sequence[str]) -> tuple[str, ...]:
+        """Of tests that failed among all others in `report`, those that flip. Raises: SandboxBroken."""
+        alone = self._alone(tree, report, ids)
+        if not alone:
+            return ()
+        mixed = [test for test, passed in alone.items() if len(set(passed)) > 1]
+        pass_now = [test for test, passed in alone.items() if all(passed)]
+        whole = self._whole(tree, report) if pass_now else None
+        passing = set(whole.passing()) if whole else set()
+        flaky = {*mixed, *(test for test in pass_now if test in passing)}
+        return tuple(test for test in ids if test in flaky)
+
+    def of_broken(self, tree: Tree, start: str, report: SuiteReport, ids: Sequence[str]) -> tuple[str, ...]:
+        """Of tests that passed at the baseline and fail in `report`, those that flip: on the tree as it is,
+        or as it was at the checkpoint `start`. Raises: SandboxBroken."""
+        if len(ids) > MANY:
+            return ()
+        flaky = set(self.of_targets(tree, report, ids))
+        left = [test for test in ids if test not in flaky]
+        if left and self._time():
+            now = tree.checkpoint()
+            tree.restore(start)
+            try:
+                before = self._alone(tree, report, left)
+            finally:
+                tree.restore(now)
+            flaky |= {test for test, passed in before.items() if len(set(passed)) > 1}
+        return tuple(test for test in ids if test in flaky)
+
+    def of_fixed(
+        self, copy: Copy, baseline: Baseline, report: SuiteReport, ids: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Of targets that pass in `report`, which ran in this copy, those that pass only sometimes."""
+        chosen = ids[:MANY]
+        plan = self.only(copy.tree, chosen)
+        took = _seconds(report, chosen) if plan else report.seconds
+        if not self._time(took) or (plan is None and report.seconds > WHOLE / 4):
+            return ()
+        failed = [test for test in chosen if not self._again(copy, plan, test_ids=chosen).get(test, True)]
+        if not failed or plan is None:
+            return tuple(failed)
+        # Alone it fails, among all others it passed: which of both is it that decides?
+        second = self._again(copy, plan, test_ids=failed)
+        flips = [test for test in failed if second.get(test)]
+        rest = [test for test in failed if test not in flips]
+        whole = self._whole(copy.tree, baseline.report) if rest else None
+        passing = set(whole.passing()) if whole else set(rest)
+        return tuple(test for test in failed if test in flips or test not in passing)
+
+    def only(self, tree: Tree, ids: Sequence[str]) -> TestPlan | None:
+        """What runs these tests alone; None where that is not possible."""
+        if not ids:
+            return None
+        plan = self.toolchain.plan(tree.root, command=self.command, tests=ids, scratch=SCRATCH)
+        return None if plan is None or plan == self.plan else plan
+
+    def _alone(self, tree: Tree, report: SuiteReport, ids: Sequence[str]) -> dict[str, list[bool]]:
+        """Whether they pass, each time; in one copy of the tree."""
+        chosen = selectable(report, ids)[:MANY]
+        plan = self.only(tree, chosen)
+        took = _seconds(report, chosen) if plan else report.seconds
+        if not chosen or not self._time(took) or (plan is None and took > WHOLE / 4):
+            return {}
+        passed: dict[str, list[bool]] = {test: [] for test in chosen}
+        with self.runner.copy(tree) as copy:
+            for _ in range(TIMES):
+                began = self.clock()
+                for test, ok in self._again(copy, plan, test_ids=chosen).items():
+                    passed[test].append(ok)
+                if not self._time(self.clock() - began):
+                    break
+        return {test: each for test, each in passed.items() if each}
+
+    def _again(self, copy: Copy, plan: TestPlan | None, *, test_ids: Sequence[str]) -> dict[str, bool]:
+        """Whether each passes now; nothing of those that were not told of."""
+        report = copy.run(self.toolchain, plan or self.plan, seconds=self.end - self.clock())
+        if report.timed_out:
+            return {}
+        now = {case.id: case.passed for case in report.cases}
+        return {test: now[test] for test in test_ids if test in now}
+
+    def _whole(self, tree: Tree, report: SuiteReport) -> SuiteReport | None:
+        if report.seconds > WHOLE or not self._time(report.seconds):
+            return None
+        return self.runner.once(self.toolchain, self.plan, tree, guard=False)
+
+    def _time(self, needed: float = 0.0) -> bool:
+        return self.clock() + needed < self.end
+
+
+def selectable(report: SuiteReport, ids: Sequence[str]) -> list[str]:
+    """Those of the ids that are tests and not builds. Pure."""
+    cases = {case.id: case for case in report.cases}
+    return [test for test in ids if test in cases and cases[test].exception != _PSEUDO]
+
+
+def _seconds(report: SuiteReport, ids: Sequence[str]) -> float:
+    wanted = set(ids)
+    return sum(case.seconds for case in report.cases if case.id in wanted)
+
+
+def only_sometimes(report: SuiteReport, ids: Sequence[str]) -> SuiteReport:
+    """The report with these tests failed: a test that passes only sometimes is not fixed. Pure."""
+    if not ids:
+        return report
+    message = "it passes only sometimes"
+    cases = tuple(
+        replace(c, outcome="failed", message=message, detail=message) if c.id in set(ids) else c
+        for c in report.cases
+    )
+    return replace(report, cases=cases)
