@@ -28,6 +28,7 @@ from acr_cli.parts import load
 from acr_cli.progress import Checkpoint
 from acr_cli.protocols import (
     Backend,
+    Budget,
     Gateway,
     Judge,
     Limits,
@@ -186,22 +187,23 @@ class Job:
         from acr_cli.verifier.explain import explain_failure
 
         settings = self.settings
+        budget = RunBudget(
+            max_cost=settings.max_cost,
+            max_steps=settings.max_steps,
+            max_time=settings.max_time,
+            clock=time.monotonic,
+        )
         return Parts(
             tree=tree,
             sandbox=sandbox,
             planner=RepositoryPlanner(plan_only=settings.plan_only, own_tests=settings.own_tests),
             observer=self.observer(tree.root, store),
-            policy=self.policy(),
+            policy=self.policy(budget),
             candidates=self.pool,
             backends=self.backends(copied_from, partial(tree.changed, tree.checkpoint())),
             verifier=self.verifier(sandbox),
             store=store,
-            budget=RunBudget(
-                max_cost=settings.max_cost,
-                max_steps=settings.max_steps,
-                max_time=settings.max_time,
-                clock=time.monotonic,
-            ),
+            budget=budget,
             explain=explain_failure,
             emit=self.emit,
             rng=Random(settings.seed if settings.seed is not None else secrets.randbits(64)),
@@ -212,11 +214,11 @@ class Job:
             approve=self._plan_approved,
         )
 
-    def policy(self) -> Policy:
-        """Who chooses; each choice is noted where the run is recorded."""
+    def policy(self, budget: Budget) -> Policy:
+        """Who chooses; each choice is noted where the run is recorded. What asking costs goes to `budget`."""
         if self.recorded is not None:
             return self.recorded
-        chosen = policy_of(self.settings)
+        chosen = policy_of(self.settings, budget=budget, emit=self.emit)
         return RecordingPolicy(chosen, self.recording) if self.recording else chosen
 
     def gateway(self) -> Gateway:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acr_cli.errors import AuthenticationFailed, ConfigurationError
 from acr_cli.events import Emit, Notice
-from acr_cli.protocols import Policy
+from acr_cli.protocols import Budget, Policy, Voter
 from acr_cli.records import Candidate, Price
 from acr_cli.settings import Settings
 
@@ -84,17 +85,35 @@ def usable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
     return left
 
 
-def policy_of(settings: Settings) -> Policy:
-    """The policy of these settings; `--model` leaves nothing to choose."""
+def policy_of(settings: Settings, *, budget: Budget | None = None, emit: Emit = lambda _: None) -> Policy:
+    """The policy of these settings; `--model` leaves nothing to choose. The router model, if there is one,
+    is asked on `budget`; without one it has no vote.
+
+    Raises: ConfigurationError."""
+    if settings.model:
+        return _opened(settings, "fixed", ())
     from acr_cli.build.training import advisors
+
+    trained = advisors(settings)
+    if not settings.router or budget is None:
+        return _opened(settings, settings.policy, trained)
+    from acr_cli.build.router_model import asker
+    from acr_cli.orchestrator.asking import Asking
+    from acr_cli.orchestrator.voters.llm_router import RouterVoter
+
+    voter = RouterVoter(settings.router)
+    policy = _opened(settings, settings.policy, (*trained, voter))
+    return Asking(policy, voter, asker(settings, budget, emit))
+
+
+def _opened(settings: Settings, name: str, advisors: Sequence[Voter]) -> Policy:
     from acr_cli.orchestrator.policies import open_policy
 
-    name = "fixed" if settings.model else settings.policy
     return open_policy(
         name,
         exploration=settings.exploration,
         voters=settings.voters,
-        advisors=() if settings.model else advisors(settings),
+        advisors=advisors,
         value_of_success=settings.value_of_success,
         value_of_hour=settings.value_of_hour,
     )

@@ -12,7 +12,9 @@ from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import candidates, policy_of, pool_of
 from acr_cli.build.sharing import embedder as embedder_of
 from acr_cli.errors import AcrError, NoEligibleModel
+from acr_cli.events import Emit
 from acr_cli.progress import NEEDS_MODEL
+from acr_cli.protocols import Budget
 from acr_cli.records import Candidate, Choice, Context, Dimension
 from acr_cli.settings import Settings
 from acr_cli.worktree.repository import Repository, open_repository
@@ -46,8 +48,10 @@ class Routed:
     spending: Mapping[str, Spending] = field(default_factory=dict)  # by candidate
 
 
-def route(settings: Settings, *, where: Path, task: str) -> Routed:
-    """What would be chosen for a task, and why; no backend is called.
+def route(
+    settings: Settings, *, where: Path, task: str, ask: bool = False, emit: Emit = lambda _: None
+) -> Routed:
+    """What would be chosen for a task, and why; no backend is called, and the router model only with `ask`.
 
     Inside a repository the task is an edit there (agentic_programming), elsewhere a plain question. Repair
     takes part where the words speak of a failure, or where there is no model. So do models without a key or
@@ -74,7 +78,8 @@ def route(settings: Settings, *, where: Path, task: str) -> Routed:
         neighbours=store.neighbours(vector, embedder.key),
         tallies=store.tallies(),
     )
-    choice = policy_of(settings).choose(context, pool, None)
+    budget = _budget(settings) if ask else None
+    choice = policy_of(settings, budget=budget, emit=emit).choose(context, pool, None)
     if choice is None:
         raise NoEligibleModel("No model may take this task.", hint=NEEDS_MODEL)
     return Routed(
@@ -84,6 +89,16 @@ def route(settings: Settings, *, where: Path, task: str) -> Routed:
         candidates=pool,
         left_out=left_out,
         spending=_spending(store, context, pool),
+    )
+
+
+def _budget(settings: Settings) -> Budget:
+    import time
+
+    from acr_cli.agent.budget import RunBudget
+
+    return RunBudget(
+        max_cost=settings.max_cost, max_steps=1, max_time=settings.max_time, clock=time.monotonic
     )
 
 
