@@ -80,6 +80,13 @@ class ProviderUnavailable(ProviderError):
     retryable = True
 
 
+class ProviderTooSlow(ProviderUnavailable):
+    """A stream that goes on and comes to nothing: another try would take as long."""
+
+    id = "provider-too-slow"
+    retryable = False
+
+
 class RateLimited(ProviderUnavailable):
     """429; `retry_after` holds the seconds that the provider asked for, if it did."""
 

@@ -3,7 +3,8 @@
 What makes a provider fail for all of its models - nobody answers, it is down - counts against the endpoint;
 what concerns one model alone - too many requests, garbage, a refused key, an unknown name - against that
 model. Three failures in a row open the circuit; a refused key or an unknown name does at once. After the rest
-one request is let through: if it fails, the rest is twice as long. M. Nygard, "Release It!" (2007).
+one request is let through: if it fails, the rest is twice as long. What time alone heals holds for other
+processes too; see `models.rests`. M. Nygard, "Release It!" (2007).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from acr_cli.errors import (
     ProviderUnavailable,
     RateLimited,
 )
-from acr_cli.models.prices import provider_of
+from acr_cli.models.prices import is_loopback, provider_of
+from acr_cli.models.rests import Rests
 from acr_cli.records import Candidate
 
 FAILURES = 3
@@ -38,14 +40,18 @@ class _Circuit:
 
 
 class Breaker:
-    """The health of the endpoints and models that one process has asked. `clock`: seconds, monotonic."""
+    """The health of the endpoints and models that one process has asked. `clock`: seconds, monotonic.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    `rests` is what it shares with other processes, None: nothing."""
+
+    def __init__(self, clock: Callable[[], float], rests: Rests | None = None) -> None:
         self._clock = clock
+        self._rests = rests
         self._circuits: dict[str, _Circuit] = {}
 
     def check(self, candidate: Candidate) -> None:
         """Before a call. Raises: ProviderUnavailable while the endpoint or the model rests."""
+        self._look_up(candidate)
         for name in _names(candidate):
             circuit = self._circuits.get(name)
             left = circuit.until - self._clock() if circuit else 0.0
@@ -56,9 +62,23 @@ class Breaker:
                     hint="Try again later, or name another model with --model.",
                 )
 
+    def _look_up(self, candidate: Candidate) -> None:
+        """Take over the rests that other processes have begun."""
+        unknown = [name for name in _names(candidate) if name not in self._circuits]
+        for name, rest in (self._rests.known(unknown) if self._rests and unknown else {}).items():
+            self._circuits[name] = _Circuit(
+                failures=FAILURES - 1,
+                rest=rest.seconds,
+                until=self._clock() + self._rests.left(rest) if self._rests else 0.0,
+                reason=rest.reason,
+            )
+
     def answered(self, candidate: Candidate) -> None:
         """After a sound reply: all is well again."""
-        for name in _names(candidate):
+        names = _names(candidate)
+        if self._rests and any(name in self._circuits for name in names):
+            self._rests.end(names)
+        for name in names:
             self._circuits.pop(name, None)
 
     def failed(self, candidate: Candidate, error: ProviderError) -> str:
@@ -82,6 +102,8 @@ class Breaker:
         circuit.rest = min(_LONGEST_REST, circuit.rest * 2 or _FIRST_REST)
         circuit.rest = max(circuit.rest, error.retry_after or 0.0)
         circuit.until = self._clock() + circuit.rest
+        if self._rests and enough > 1 and not (candidate.base_url and is_loopback(candidate.base_url)):
+            self._rests.begin(name, circuit.rest, circuit.reason)
         return f"{name} rests for {_duration(circuit.rest)}, since {circuit.reason}"
 
 

@@ -42,13 +42,17 @@ def _disorder(number: int, what: str) -> RequestRefused:
     return RequestRefused(f"The conversation is out of order and was not sent: message {number} {what}.")
 
 
+def texts(messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[str, ...]:
+    """All that the model reads. Pure."""
+    found = [json.dumps(wire_tool(tool)) for tool in tools]
+    for message in messages:
+        found += (message.content, *(call.name + call.arguments for call in message.tool_calls))
+    return tuple(found)
+
+
 def size_in_bytes(messages: Sequence[Message], tools: Sequence[Tool]) -> int:
     """Bytes of all that the model reads. Pure."""
-    size = 0
-    for message in messages:
-        size += len(message.content.encode())
-        size += sum(len(c.name.encode()) + len(c.arguments.encode()) for c in message.tool_calls)
-    return size + sum(len(json.dumps(wire_tool(tool))) for tool in tools)
+    return sum(len(text.encode()) for text in texts(messages, tools))
 
 
 def wire_message(message: Message, extras: Extras) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from acr_cli.errors import (
     ContextTooLong,
     ModelNotFound,
     ProviderError,
+    ProviderTooSlow,
     ProviderUnavailable,
     RateLimited,
     RequestRefused,
@@ -33,6 +35,11 @@ _UNREADABLE = re.compile(
     r"Expecting (value|property|',' delimiter)|JSONDecodeError|Unterminated string|Invalid control"
 )
 _UNREACHED = ("ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror")
+_INNER = re.compile(r'"(?:message|error)": ?"((?:[^"\\]|\\.)+)"')  # of an error's JSON
+_BROKE_OFF = re.compile(r"Connection error|Connection reset|peer closed connection|Stream ended before")
+_PAGE = re.compile(r"<!DOCTYPE html|<html", re.IGNORECASE)
+_DELAY = re.compile(r'"retryDelay": ?"(\d+(?:\.\d+)?)s"')  # Gemini's
+_OLLAMA_BROKE_OFF = "Got unexpected response from Ollama"
 _PREFIXES = re.compile(r"^(litellm\.)?(\w+(Error|Exception)(: | - )(litellm\.)?)+")
 
 
@@ -47,6 +54,10 @@ def ours(
     who, text = candidate.id, _first_line(error, key)
     if any(type(cause).__name__ in _UNREACHED for cause in _causes(error)):
         return unreachable(candidate)
+    if isinstance(error, TimeoutError):
+        return ProviderTooSlow(
+            f"{who}: the reply only trickles in.", hint="Name another model, or look at what is in between."
+        )
     if name == "Timeout" or status == 408:
         return ProviderUnavailable(f"{who}: no answer in time.", hint="Is the provider up?")
     if name == "JSONDecodeError" or _UNREADABLE.search(str(error)):
@@ -57,13 +68,11 @@ def ours(
         return _too_long(who, text)
     if status in (400, 403, 429) and _NO_CREDIT.search(str(error)):
         return _no_credit(who, text)
-    if isinstance(status, int) and 400 <= status < 500:
+    if isinstance(status, int) and 400 <= status < 500 and _OLLAMA_BROKE_OFF not in str(error):
         return _refused(status, candidate, text, _retry_after(error, now))
-    failed = (
-        "the connection to the provider failed"
-        if status is None
-        else f"the provider failed with status {status}"
-    )
+    # litellm gives a connection that broke the status 500, which nobody has answered.
+    broke = status is None or _BROKE_OFF.search(text)
+    failed = "the connection to the provider failed" if broke else f"the provider failed with status {status}"
     return ProviderUnavailable(
         f"{who}: {failed}: {text}", hint="Try again later.", retry_after=_retry_after(error, now)
     )
@@ -122,6 +131,10 @@ def _first_line(error: Exception, key: str | None) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
     text = _PREFIXES.sub("", lines[0].strip()) if lines else ""
     text = text.partition(" Original exception:")[0]
+    if inner := _INNER.search(text):
+        text = inner[1].replace('\\"', '"')
+    if _PAGE.search(text):
+        text = "a page for people came instead of an answer; is a proxy in between?"
     if key:
         text = text.replace(key, "***")
     text = text or type(error).__name__
@@ -129,14 +142,22 @@ def _first_line(error: Exception, key: str | None) -> str:
 
 
 def _retry_after(error: Exception, now: Callable[[], float]) -> float | None:
-    headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
-    value = str(headers.get("retry-after", "")).strip()
-    if not value:
-        return None
+    for cause in _causes(error):
+        headers: Any = getattr(getattr(cause, "response", None), "headers", None) or {}
+        if value := str(headers.get("retry-after", "")).strip():
+            return _seconds(value, now)
+    delay = _DELAY.search(str(error))
+    return float(delay[1]) if delay else None
+
+
+def _seconds(value: str, now: Callable[[], float]) -> float | None:
+    """Seconds from now, of a Retry-After that is a number or a date."""
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
         pass
+    else:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now())
     except ValueError:

@@ -18,15 +18,18 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderError
+from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderError, RequestRefused
 from acr_cli.events import Emit, ModelText, Notice
 from acr_cli.models.breaker import Breaker
 from acr_cli.models.caching import marked, takes_marks, written_price
-from acr_cli.models.conversation import Extras, check_order, size_in_bytes, wire_message, wire_tool
+from acr_cli.models.conversation import Extras, check_order, size_in_bytes, texts, wire_message, wire_tool
 from acr_cli.models.failures import ours, unreachable
 from acr_cli.models.hearing import Hearing
 from acr_cli.models.keys import key_for, no_redirects
+from acr_cli.models.listening import heard
 from acr_cli.models.prices import MILLION, cost_of, facts, is_loopback, provider_of
+from acr_cli.models.reckoning import reckon
+from acr_cli.models.rests import Rests
 from acr_cli.protocols import Budget, Message, Reply, Tool
 from acr_cli.records import Candidate, Usage
 
@@ -42,6 +45,7 @@ LEAST_TOKENS = 256
 _BYTES_PER_TOKEN = 4.0  # what text and code have on average
 _BYTES_PER_TOKEN_AT_LEAST = 3.0  # for what must not be underestimated: money
 _LONGEST_WAIT = 60.0  # seconds between two tries
+_EMPTY = "Is base_url right? Proxies and portals answer with pages that hold nothing for a program."
 _SHORT_CONTEXT = 8192  # tokens; Ollama's own default cuts most prompts of this kind
 
 
@@ -50,7 +54,9 @@ class Patience:
     """How long to wait, in seconds, and how often to try."""
 
     connect: float = 10.0
-    stall: float = 120.0  # between two pieces of a reply, and before the first
+    stall: float = 120.0  # without a byte
+    piece: float = 240.0  # between two pieces of a reply, and before the first
+    reply: float = 600.0  # for one reply, from beginning to end
     tries: int = 3
     first_pause: float = 1.0  # doubles with every try, times a random factor in [0.5, 1.5]
 
@@ -59,6 +65,7 @@ class LiteLLM:
     """A `Gateway` to every provider that litellm knows and to any OpenAI-compatible base URL.
 
     `environ` holds the keys. `rng` (of the pauses), `sleep` and `clock` (seconds, monotonic) can be given.
+    `rests` is what is known of providers that keep failing, from other processes and for them.
     """
 
     def __init__(
@@ -70,6 +77,7 @@ class LiteLLM:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         patience: Patience | None = None,
+        rests: Rests | None = None,
     ) -> None:
         self._emit = emit
         self._environ = environ
@@ -77,7 +85,8 @@ class LiteLLM:
         self._sleep = sleep
         self._clock = clock
         self._patience = patience or Patience()
-        self._breaker = Breaker(clock)
+        self._breaker = Breaker(clock, rests)
+        self._disputed: set[str] = set()  # candidates whose counts were found wrong
         self._extras: dict[str, Mapping[str, Any]] = {}
 
     def complete(
@@ -102,7 +111,7 @@ class LiteLLM:
                 failure = error
             finally:
                 # Also when the user interrupts: what was heard has been paid for.
-                spent = hearing.usage(request.tokens)
+                spent = self._reckon(request, hearing)
                 usd = cost_of(candidate.price, spent, written=hearing.written, write=request.write_price)
                 budget.charge(usd)
                 usage, cost = usage + spent, cost + usd
@@ -122,8 +131,21 @@ class LiteLLM:
             self._wait(failure, number, budget)
         raise AssertionError("unreachable: the last try returns or raises")
 
-    def probe(self, candidate: Candidate) -> str:
-        """One tiny real call, tried once, to see whether a model answers; what it said, on one line.
+    def _reckon(self, request: _Request, hearing: Hearing) -> Usage:
+        """What this try is charged for."""
+        candidate, usage = request.candidate, hearing.usage(request.tokens)
+        if not candidate.price.input and not candidate.price.output:
+            return usage
+        sent = texts(request.messages, request.tools) if hearing.begun else ()
+        reckoning = reckon(usage, sent=sent, said=hearing.said, count=_count)
+        if reckoning.dispute and candidate.id not in self._disputed:
+            self._disputed.add(candidate.id)
+            text = f"{candidate.id} reports {reckoning.dispute}: what the texts have is charged."
+            self._emit(Notice(level="warning", text=text))
+        return reckoning.usage
+
+    def probe(self, candidate: Candidate) -> Reply:
+        """One tiny real call, tried once, to see whether a model answers; what it said is on one line.
 
         Raises: ProviderError."""
         if candidate.base_url is not None and is_loopback(candidate.base_url):
@@ -136,12 +158,14 @@ class LiteLLM:
             patience=replace(self._patience, tries=1),
         )
         reply = once.complete(candidate, [ask], tools=(), budget=_Probing())
-        return " ".join(reply.content.split())[:200]
+        return replace(reply, content=" ".join(reply.content.split())[:200])
 
     def _listen(self, request: _Request, reply_tokens: int, budget: Budget, hearing: Hearing) -> None:
         wire = request.wire(reply_tokens, self._extras)
         wire["timeout"] = self._timeout(budget)
-        for chunk in _chunks(wire, request):
+        patience = self._patience
+        whole = min(patience.reply, max(1.0, budget.remaining_seconds))
+        for chunk in _chunks(wire, request, piece=patience.piece, whole=whole):
             if text := hearing.hear(chunk):
                 self._emit(ModelText(text=text))
             if budget.remaining_seconds <= 0:
@@ -264,12 +288,17 @@ def _afford(request: _Request, budget: Budget) -> int:
 
 
 def _examine(request: _Request, hearing: Hearing) -> None:
-    """Raises: BadReply for an empty reply, ContextTooLong where an Ollama silently cut the prompt.
+    """Raises: BadReply for an empty reply, RequestRefused for a filtered one, ContextTooLong where an Ollama
+    silently cut the prompt.
 
     Other servers refuse a prompt that is too long, and some count tokens in ways of their own."""
     candidate = request.candidate
+    if hearing.finish_reason == "content_filter":
+        raise RequestRefused(
+            f"{candidate.id}: the provider's content filter ended the reply.", hint="Name another model."
+        )
     if not hearing.content.strip() and not hearing.tool_calls and hearing.finish_reason == "stop":
-        raise BadReply(f"{candidate.id}: the reply is empty.")
+        raise BadReply(f"{candidate.id}: the reply is empty.", hint=_EMPTY)
     if not _is_ollama(candidate) or hearing.reported is None:
         return
     read = hearing.reported.input_tokens
@@ -304,17 +333,28 @@ def _context_size(candidate: Candidate, need: int) -> int:
     return min(size, candidate.context_window or size)
 
 
-def _chunks(wire: Mapping[str, Any], request: _Request) -> Iterator[Any]:
-    """The pieces of one streamed reply. Raises: ProviderError."""
+def _chunks(wire: Mapping[str, Any], request: _Request, *, piece: float, whole: float) -> Iterator[Any]:
+    """The pieces of one streamed reply. `piece` and `whole`: seconds. Raises: ProviderError."""
     litellm = _litellm()
 
     def start() -> Iterator[Any]:
-        with no_redirects():
-            return iter(litellm.completion(**wire, **_PLAINLY))
+        def begin() -> Iterator[Any]:
+            with no_redirects():
+                return iter(litellm.completion(**wire, **_PLAINLY))
 
-    pieces = _foreign(start, request)
-    while (piece := _foreign(lambda: next(pieces, None), request)) is not None:
-        yield piece
+        pieces = _foreign(begin, request)
+        while (chunk := _foreign(lambda: next(pieces, None), request)) is not None:
+            yield chunk
+
+    try:
+        yield from heard(start, piece=piece, whole=whole)
+    except TimeoutError as error:
+        raise ours(error, request.candidate, key=request.key) from error
+
+
+def _count(text: str) -> int:
+    """Tokens of a text, by a tokenizer that comes with litellm: near enough to any other."""
+    return len(_litellm().encode(model="gpt-4o", text=text))
 
 
 _PLAINLY = {"stream": True, "stream_options": {"include_usage": True}, "max_retries": 0, "num_retries": 0}

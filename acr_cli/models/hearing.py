@@ -102,14 +102,19 @@ class Hearing:
             found["thinking_blocks"] = self.blocks
         return found
 
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All that the model has written, thinking included."""
+        return (self.content, "".join(self.reasoning), *(c.name + c.arguments for c in self.tool_calls))
+
     def usage(self, prompt_tokens: int) -> Usage:
-        """As the provider reports it; of a reply that broke off: the estimated prompt and what was heard."""
-        if self.reported is not None:
+        """As the provider reports it; else, and of a reply that broke off, the estimated prompt and what was
+        heard. Zeros are no report."""
+        if self.reported is not None and (self.reported.input_tokens or self.reported.output_tokens):
             return self.reported
         if not self.begun:
             return Usage(calls=1)
-        calls = (call.name + call.arguments for call in self.tool_calls)
-        heard = "".join((*self.text, *self.reasoning, *calls)).encode()
+        heard = "".join(self.said).encode()
         return Usage(input_tokens=prompt_tokens, output_tokens=-(-len(heard) // 3), calls=1)
 
 
@@ -121,8 +126,8 @@ def _written(usage: Any) -> int:
 def _usage(usage: Any) -> Usage:
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
-        input_tokens=int(usage.prompt_tokens or 0),
-        output_tokens=int(usage.completion_tokens or 0),
-        cached_tokens=int(getattr(details, "cached_tokens", None) or 0),
+        input_tokens=max(0, int(usage.prompt_tokens or 0)),
+        output_tokens=max(0, int(usage.completion_tokens or 0)),
+        cached_tokens=max(0, int(getattr(details, "cached_tokens", None) or 0)),
         calls=1,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,15 +95,23 @@ def call(name: str, arguments: Mapping[str, Any] | str = "{}", *, id: str = "") 
     return ToolCall(id=id or f"call_{name}_{zlib.crc32(text.encode())}", name=name, arguments=text)
 
 
-def counted(said: Say, messages: Sequence[Mapping[str, Any]]) -> Usage:
-    """The usage that a server reports for this answer. Pure."""
+def counted(said: Say, body: Mapping[str, Any]) -> Usage:
+    """The usage that a server reports for this answer to a request. Pure."""
     if said.usage is not None:
         return said.usage
     spoken = (
         len(said.text) + len(said.reasoning) + sum(len(c.name) + len(c.arguments) for c in said.tool_calls)
     )
     return Usage(
-        input_tokens=max(1, sum(len(str(m.get("content") or "")) for m in messages) // 4),
+        input_tokens=max(
+            1, _characters(body.get("messages") or body.get("contents"), body.get("tools")) // 4
+        ),
         output_tokens=max(1, spoken // 4),
         calls=1,
     )
+
+
+def _characters(messages: Any, tools: Any) -> int:
+    contents = (message.get("content") or message.get("parts") or "" for message in messages or ())
+    spoken = sum(len(each if isinstance(each, str) else json.dumps(each)) for each in contents)
+    return spoken + (len(json.dumps(tools)) if tools else 0)

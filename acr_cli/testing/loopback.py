@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._say(request, shape, answer)
 
     def _say(self, request: Request, shape: Shape, said: Say) -> None:
-        usage = counted(said, request.messages)
+        usage = counted(said, request.body)
         if not _streams(request):
             self._json(200, shape.whole(request.model, said, usage))
             return
