@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "models": ("acr_cli.cli.models", "The models that may be chosen."),
     "warm": ("acr_cli.cli.warm", "Fill memory from this repository's own history."),
     "runs": ("acr_cli.cli.runs", "Past runs."),
+    "cache": ("acr_cli.cli.cache", "What acr keeps on disk and could make again."),
     "config": ("acr_cli.cli.config", "Settings: show, set, set up."),
     "doctor": ("acr_cli.cli.doctor", "Check what acr needs on this machine."),
     "completion": ("acr_cli.cli.completion", "Print a shell's completion script."),
@@ -40,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Repair": ("fix", "chat", "apply", "undo"),
     "Look and learn": ("route", "memory", "warm", "runs", "bench", "train"),
-    "Set up": ("models", "config", "doctor", "completion"),
+    "Set up": ("models", "config", "cache", "doctor", "completion"),
 }
 """How the list of commands is divided."""
 

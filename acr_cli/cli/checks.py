@@ -19,6 +19,7 @@ from acr_cli.errors import AcrError, ProviderError, SandboxUnavailable
 from acr_cli.settings import Settings
 
 LITTLE = 2.0  # GiB of disk that are few
+MUCH = 10 * 1024**3  # bytes of what is kept that are many
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +80,21 @@ def home(settings: Settings) -> Check:
             name="home", state="note", says=f"{settings.home} is not there yet", hint=hint, mend=make
         )
     return Check(name="home", state="ok", says=says)
+
+
+def disk(settings: Settings) -> Check:
+    """What acr keeps and could make again."""
+    from acr_cli.build.caching import cached
+    from acr_cli.cli.words import size
+
+    found = cached(settings)
+    images = sum(kept.bytes for kept in found if not kept.place.startswith("/"))
+    total = sum(kept.bytes for kept in found)
+    says = (
+        f"{size(total)} kept, {size(images)} of it by the Docker engine" if images else f"{size(total)} kept"
+    )
+    hint = "`acr cache prune` removes what was not used for 30 days." if total > MUCH else ""
+    return Check(name="disk", state="note" if total > MUCH else "ok", says=says, hint=hint)
 
 
 def keys(settings: Settings) -> Check:

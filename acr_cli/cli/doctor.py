@@ -61,7 +61,14 @@ def _looked(invocation: Invocation, *, online: bool) -> list[Check]:
     from acr_cli.cli import checks as c
 
     settings, config = _settings(invocation)
-    first = [c.python(settings), c.git(settings), config, c.home(settings), c.keys(settings)]
+    first = [
+        c.python(settings),
+        c.git(settings),
+        config,
+        c.home(settings),
+        c.disk(settings),
+        c.keys(settings),
+    ]
     engines = {check.name: check for check in (c.docker(settings), c.bubblewrap(settings))}
     chosen = c.sandbox(settings.sandbox, engines)
     found = [*first, *engines.values(), chosen]

@@ -39,7 +39,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "memory reindex": ("acr memory reindex",),
     "memory sync": ("acr memory sync",),
     "memory report": ("acr memory report -o report.html",),
-    "models list": ("acr models list", "acr models list --json"),
+    "models list": ("acr models list", "acr models list --known claude"),
     "models add": (
         "acr models add anthropic/claude-opus-4-6 --effort low,high",
         "acr models add openai/my-model --base-url http://localhost:8080/v1 --price 0,0",
@@ -59,6 +59,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "config get": ("acr config get max_cost", "acr config get sandbox --origin"),
     "config unset": ("acr config unset max_cost",),
     "config init": ("acr config init", "acr config init --yes"),
+    "cache list": ("acr cache list", "acr cache list --json"),
+    "cache prune": ("acr cache prune --older-than 7d", "acr cache prune --all --yes"),
     "doctor": ("acr doctor", "acr doctor --online", "acr doctor --fix"),
     "completion": (
         "acr completion bash > ~/.local/share/bash-completion/completions/acr",

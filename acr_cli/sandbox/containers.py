@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ROOT = "/acr"
 HOME = "/home/acr"
 RUN_LABEL, OWNER_LABEL, HOME_LABEL = "acr.run", "acr.owner", "acr.home"
+REPOSITORY_LABEL = "acr.repository"
 _KILLED = 137
 _LAST_WORDS = 10.0  # seconds for the output that is still on its way
 _CHUNK = 1 << 20

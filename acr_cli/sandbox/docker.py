@@ -8,7 +8,6 @@ process in it. The disk is bound by nothing but the engine's own.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from acr_cli.errors import SandboxUnavailable
 from acr_cli.events import Emit
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import owner
+from acr_cli.sandbox.caches import home_of, note_use
 from acr_cli.sandbox.containers import (
     HOME,
     OWNER_LABEL,
@@ -58,7 +58,7 @@ class Docker:
         weakref.finalize(self, engine.client.close)
         self.limits = limits
         self.network = network
-        self.labels = Labels(run=run_id, home=hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:16])
+        self.labels = Labels(run=run_id, home=home_of(home))
         self._images = Images(
             engine=engine, labels=self.labels, chosen=image, limits=limits, emit=emit, environ=environ
         )
@@ -70,6 +70,7 @@ class Docker:
     def prepare(self, recipe: Recipe, tree: Path) -> None:
         self._image, self._image_name = self._images.prepare(recipe, tree)
         self.variables = dict(recipe.environment)
+        note_use(self._home, self._image)
         self._others = prepare_each(self, recipe, tree)
 
     def of(self, language: str) -> Docker:

@@ -20,6 +20,7 @@ from acr_cli.sandbox import dependencies, install
 from acr_cli.sandbox.containers import (
     HOME_LABEL,
     OWNER_LABEL,
+    REPOSITORY_LABEL,
     ROOT,
     RUN_LABEL,
     Labels,
@@ -48,7 +49,7 @@ DEFAULT_IMAGES: Mapping[str, str] = {
 """Base image by language, where neither the user nor the repository names one."""
 
 VENV = "/opt/acr-venv"
-CACHE_LABEL, REPOSITORY_LABEL = "acr.cache", "acr.repository"
+CACHE_LABEL = "acr.cache"
 _KEPT = 3  # images of one repository
 _INSTEAD = "Name an image that is there with --image, or use --sandbox bubblewrap."
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -130,7 +131,7 @@ class Images:
                     path=str(tree),
                     dockerfile=dockerfile,
                     tag=f"acr-dockerfile:{key[:20]}",
-                    labels={REPOSITORY_LABEL: recipe.repository},
+                    labels={REPOSITORY_LABEL: recipe.repository, HOME_LABEL: self._labels.home},
                     network_mode=None if self._engine.bridge else "host",
                     rm=True,
                     forcerm=True,
@@ -206,8 +207,9 @@ class Images:
         labels = {
             CACHE_LABEL: key,
             REPOSITORY_LABEL: recipe.repository,
+            HOME_LABEL: self._labels.home,
             # A commit inherits the container's labels, and an image is nobody's leftover.
-            **dict.fromkeys((RUN_LABEL, OWNER_LABEL, HOME_LABEL), ""),
+            **dict.fromkeys((RUN_LABEL, OWNER_LABEL), ""),
         }
         with broken("keep an image"):
             made = container.commit(

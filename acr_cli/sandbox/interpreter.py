@@ -7,7 +7,6 @@ text, and the base interpreter that it names is believed only where a standard l
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import subprocess
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acr_cli.errors import SandboxUnavailable
+from acr_cli.sandbox.caches import owner_of
 from acr_cli.sandbox.files import remove_tree
 
 _KEPT = 3  # cached environments of one repository
@@ -113,7 +113,7 @@ def cached_environment(home: Path, repository: str, key: str, build: Callable[[P
     from filelock import FileLock
 
     cache = home / "cache" / "envs"
-    owner = hashlib.sha256(repository.encode()).hexdigest()[:12]
+    owner = owner_of(repository)
     folder = cache / f"{owner}-{key[:20]}"
     cache.mkdir(parents=True, exist_ok=True)
     with FileLock(cache / f"{folder.name}.lock"):
