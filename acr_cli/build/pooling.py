@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-from acr_cli.errors import AuthenticationFailed, ConfigurationError
+from acr_cli.errors import AuthenticationFailed, ConfigurationError, StoreError
 from acr_cli.events import Emit, Notice
-from acr_cli.protocols import Budget, Policy, Voter
+from acr_cli.protocols import Budget, Policy, Reply, Voter
 from acr_cli.records import Candidate, Price
 from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
     from acr_cli.models.catalogue import Found
+    from acr_cli.orchestrator.mistakes import Mistakes
 
 REPAIR = "builtin/repair"
 
@@ -41,14 +43,16 @@ def detect(settings: Settings) -> tuple[Found, ...]:
     return found(os.environ, time_price=settings.time_price)
 
 
-def probe(settings: Settings, candidate: str) -> str:
-    """One tiny real call; what the model answered.
+def probe(settings: Settings, candidate: str) -> Reply:
+    """One tiny real call; what the model answered, and what that cost.
 
     Raises: ProviderError, ConfigurationError."""
     from acr_cli.models.gateway import LiteLLM
+    from acr_cli.models.rests import Rests, rests_file
 
     chosen = pool_of(replace(settings, model=candidate))[0]
-    return LiteLLM(emit=lambda _: None, environ=os.environ).probe(chosen)
+    rests = Rests(rests_file(settings.home), heeded=False)
+    return LiteLLM(emit=lambda _: None, environ=os.environ, rests=rests).probe(chosen)
 
 
 def pool_of(settings: Settings) -> tuple[Candidate, ...]:
@@ -116,4 +120,21 @@ def _opened(settings: Settings, name: str, advisors: Sequence[Voter]) -> Policy:
         advisors=advisors,
         value_of_success=settings.value_of_success,
         value_of_hour=settings.value_of_hour,
+        mistakes=_mistakes(settings),
     )
+
+
+def _mistakes(settings: Settings) -> Callable[[str], Mistakes]:
+    """The rates of a kind of verifier, with what memory knows of its mistakes, looked up once."""
+    from acr_cli.build.keeping import memory
+    from acr_cli.orchestrator.mistakes import seen
+
+    @cache
+    def accepted() -> Mapping[tuple[str, str], tuple[int, int]]:
+        try:
+            found = memory(settings).accepted()
+        except StoreError:  # what cannot be read is said where outcomes are read
+            return {}
+        return {key: (counts.passed, counts.wrongly) for key, counts in found.items()}
+
+    return lambda verifier: seen(verifier, accepted())
