@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ def read(folder: Path, candidates: Sequence[str]) -> Classifier:
 
     path = folder / FILE
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as kept:
             found = Classifier(
                 features=tuple(kept["features"].tolist()),
                 idf=kept["idf"].astype(np.float64),

@@ -186,6 +186,7 @@ def _libraries() -> tuple[Any, Any]:
     """torch and transformers, silent. Raises: ConfigurationError where they are not installed."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("TQDM_DISABLE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         import torch

@@ -104,11 +104,19 @@ def _base(recipe: Recipe, folder: Path) -> str:
     unpacked = folder / lm.BASE
     if not unpacked.is_dir():
         import torch
+        from transformers import AutoModelForCausalLM
 
         loaded = lm.load_base(recipe.base, device="cpu", download=False)
+        config = loaded.model.config
+        if hasattr(
+            config, "quantization_config"
+        ):  # as read it may not be written, though nothing is quantized
+            del config.quantization_config
+        plain = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+        plain.load_state_dict(loaded.model.state_dict())
         part = folder / f"{lm.BASE}.part"
         shutil.rmtree(part, ignore_errors=True)
-        loaded.model.to(torch.bfloat16).save_pretrained(part)
+        plain.save_pretrained(part)
         loaded.tokenizer.save_pretrained(part)
         part.replace(unpacked)
     return str(unpacked)

@@ -65,7 +65,7 @@ def question_of(card: Card, context: Context) -> Question:
     """The question of a context, as it was laid out in training. Pure."""
     found = []
     for neighbour in context.neighbours:
-        asked = Candidate(id=neighbour.candidate, backend="", model=neighbour.candidate)
+        asked = Candidate(id=neighbour.candidate, backend="", model=neighbour.candidate.split("@")[0])
         if name := known_as(asked, card.candidates):
             found.append((name, neighbour.passed))
     return Question(
