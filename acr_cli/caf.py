@@ -277,7 +277,7 @@ class Loop:
                 course.step = replace(course.step, lessons=(*course.step.lessons, lesson))
             case Void(reason=reason):
                 course.void.append(trial.candidate.id)
-                progress.faults.append(f"{trial.candidate.id}: {reason}")
+                progress.broke_off(self._so_far(trial.attempt), reason)
         return False
 
     def _try(self, course: Course) -> Trial | None:

@@ -144,6 +144,12 @@ class Progress:
             self.evidence, self.rank = evidence, rank
             self.best = attempt if attempt.patch and self.aside is None else self.best
 
+    def broke_off(self, attempt: Attempt, reason: str) -> None:
+        """An attempt that the machinery ended: what it had done by then is better kept than nothing."""
+        self.faults.append(f"{attempt.candidate}: {reason}")
+        if attempt.patch and self.best is None and self.aside is None:
+            self.best = attempt
+
     def finished(self, step: Step, trial: Trial | None, *, cost_usd: float) -> None:
         """A step is over; `trial` is its last one."""
         verdict = trial.verdict if trial else Void(reason="no candidate was left to try")

@@ -224,10 +224,14 @@ class Job:
     def gateway(self) -> Gateway:
         """The way to the models; each reply is noted where the run is recorded."""
         from acr_cli.models.gateway import LiteLLM
+        from acr_cli.models.rests import Rests, rests_file
 
         if self.recorded is not None:
             return self.recorded
-        gateway = LiteLLM(emit=self.emit, environ=os.environ)
+        # One model alone is asked in any case: nobody is there to take its place.
+        several = sum(bool(candidate.model) for candidate in self.pool) > 1
+        rests = Rests(rests_file(self.settings.home), heeded=several)
+        gateway = LiteLLM(emit=self.emit, environ=os.environ, rests=rests)
         return RecordingGateway(gateway, self.recording) if self.recording else gateway
 
     def answers(self) -> Asks | None:

@@ -75,8 +75,13 @@ class Breaker:
 
     def answered(self, candidate: Candidate) -> None:
         """After a sound reply: all is well again."""
+        if any(name in self._circuits for name in _names(candidate)):
+            self.recovered(candidate)
+
+    def recovered(self, candidate: Candidate) -> None:
+        """All is well again, whatever this or another process knew of it."""
         names = _names(candidate)
-        if self._rests and any(name in self._circuits for name in names):
+        if self._rests:
             self._rests.end(names)
         for name in names:
             self._circuits.pop(name, None)

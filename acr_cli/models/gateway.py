@@ -158,6 +158,7 @@ class LiteLLM:
             patience=replace(self._patience, tries=1),
         )
         reply = once.complete(candidate, [ask], tools=(), budget=_Probing())
+        self._breaker.recovered(candidate)
         return replace(reply, content=" ".join(reply.content.split())[:200])
 
     def _listen(self, request: _Request, reply_tokens: int, budget: Budget, hearing: Hearing) -> None:
