@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from threading import Lock
 
-from acr_cli.errors import BudgetExhausted
+from acr_cli.errors import BudgetExhausted, Cancelled
 from acr_cli.protocols import Budget
 
 
@@ -25,6 +26,8 @@ class RunBudget:
         self._started = clock()
         self._spent = 0.0
         self._steps = 0
+        self._held: dict[object, float] = {}  # by who is about to spend it beside others
+        self._lock = Lock()
 
     @property
     def spent_usd(self) -> float:
@@ -60,7 +63,26 @@ class RunBudget:
             )
 
     def charge(self, usd: float) -> None:
-        self._spent += usd
+        with self._lock:
+            self._spent += usd
+
+    def hold(self, who: object, usd: float | None) -> None:
+        """As `affords`, where several spend at the same time: the amount is kept for `who` until `let_go`."""
+        with self._lock:
+            others = sum(held for each, held in self._held.items() if each is not who)
+            if usd and usd > self.remaining_usd - others:
+                raise self._no_money(f"The next call may cost ${usd:.4f}; what is left others are spending.")
+            self._held[who] = usd or 0.0
+        self.affords(usd)
+
+    def let_go(self, who: object) -> None:
+        with self._lock:
+            self._held.pop(who, None)
+
+    def held(self, *, but: object) -> float:
+        """USD that is kept for others."""
+        with self._lock:
+            return sum(held for each, held in self._held.items() if each is not but)
 
     def count_step(self) -> None:
         if self._steps >= self.max_steps:
@@ -79,6 +101,43 @@ def _duration(seconds: float) -> str:
         if seconds >= size and seconds % size == 0:
             return f"{seconds / size:g} {unit}"
     return f"{seconds:g} s"
+
+
+class Shared:
+    """A `Budget` of one attempt beside others: what each is about to spend is kept for it. Once `stopped`,
+    every check raises Cancelled."""
+
+    def __init__(self, budget: RunBudget, stopped: Callable[[], bool]) -> None:
+        self._budget = budget
+        self._stopped = stopped
+
+    @property
+    def spent_usd(self) -> float:
+        return self._budget.spent_usd
+
+    @property
+    def remaining_usd(self) -> float:
+        return max(0.0, self._budget.remaining_usd - self._budget.held(but=self))
+
+    @property
+    def remaining_seconds(self) -> float:
+        return self._budget.remaining_seconds
+
+    def check(self) -> None:
+        if self._stopped():
+            raise Cancelled("The attempt is not needed any more.")
+        self._budget.check()
+
+    def affords(self, usd: float | None) -> None:
+        self.check()
+        self._budget.hold(self, usd)
+
+    def charge(self, usd: float) -> None:
+        self._budget.let_go(self)
+        self._budget.charge(usd)
+
+    def count_step(self) -> None:
+        self._budget.count_step()
 
 
 class Metered:

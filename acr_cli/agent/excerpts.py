@@ -27,13 +27,14 @@ _COMMON = frozenset(
 
 
 def excerpt(path: str, text: str, step: Step, *, room: int) -> str:
-    """The parts of a file, in their order and with `[lines ... left out]` between; at most about `room`
+    """The parts of a file, in their order and with a mark for those between; at most about `room`
     characters; "" where nothing of the file is pointed to."""
     lines = text.splitlines()
     regions = [_region(lines, place) for place in _places(path, lines, step)]
     if not regions:
         return ""
-    chosen: set[int] = set(range(min(_OPENING, len(lines))))
+    opening = next((n for n, line in enumerate(lines[:_OPENING]) if _DEFINES.match(line)), _OPENING)
+    chosen: set[int] = set(range(min(opening, len(lines))))
     left = room - sum(len(lines[number]) + 1 for number in chosen)
     for start, end in regions:
         new = [number for number in range(start, end) if number not in chosen]
@@ -44,11 +45,18 @@ def excerpt(path: str, text: str, step: Step, *, room: int) -> str:
     return "\n".join(_joined(lines, sorted(chosen)))
 
 
+def outline(text: str) -> str:
+    """The lines of a text that define something, as `excerpt` shows parts; "" where there are none."""
+    lines = text.splitlines()
+    defining = [number for number, line in enumerate(lines) if _DEFINES.match(line)]
+    return "\n".join(_joined(lines, defining)) if defining else ""
+
+
 def _joined(lines: Sequence[str], chosen: Sequence[int]) -> Iterable[str]:
     following = 0
     for number in [*chosen, len(lines)]:
-        if number > following:
-            yield f"[lines {following + 1}-{number} left out]"
+        if any(line.strip() for line in lines[following:number]):
+            yield f"[... lines {following + 1}-{number} ...]"
         if number < len(lines):
             yield lines[number]
         following = number + 1

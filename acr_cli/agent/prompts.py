@@ -25,6 +25,9 @@ _OTHERS = 12_000  # characters of files that nothing points to, for one that can
 _TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*(_test|\.test|\.spec|_spec|Tests?))\.\w+$")
 _NO_TESTS = (".md", ".txt", ".json", ".toml", ".snap")
 
+_INNER_VALUES = re.compile(
+    r"^E +\+ {3,}where .*\n", re.MULTILINE
+)  # of the values in an assertion of pytest's
 _CAPTURED_NOTHING = re.compile(r"^-{3,} Captured \w+(?: \w+)* -{3,}\n\s*(?=^-{3,} Captured|\Z)", re.MULTILINE)
 
 _ROLE = "You are a careful programmer at work in a copy of a git repository."
@@ -82,7 +85,7 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
     """The step: task, failing tests, what was tried before, and the repository.
 
     `room` is how many characters may go to files. With `whole_files` they are shown as they are, and all of a
-    small repository's, since the model has no tool to ask for more; without, with line numbers."""
+    small repository's, since the model has no tool to ask for more."""
     parts = [_task(step)]
     if step.failures:
         parts.append(_failures(step.failures))
@@ -91,33 +94,30 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
     parts += [_lesson(lesson) for lesson in step.lessons[-2:]]
     listed = sight.listed()
     everything = sight.files(listed)
-    at_hand = files_at_hand(step, sight, everything)
+    found = files_at_hand(step, sight, everything)
+    at_hand = found.paths
     if asked := conventions(sight, listed, at_hand[:10], room=room // 8):
         parts.append(f"What the repository asks of those who change it:\n{asked}")
     style = neighbouring_test(step, at_hand, everything) if step.kind is StepKind.TEST else ""
     paths = [style, *(path for path in at_hand if path != style)] if style else list(at_hand)
     room = room if whole_files else min(room, _ROOM)
-    shown = contents(sight, paths, step, room=room, whole=whole_files)
+    shown = contents(sight, paths, step, room=room, whole=whole_files, aside=found.aside)
     if whole_files:
         others = [path for path in source_files(everything) if path not in paths]
         left = room - sum(map(len, shown.values()))
         shown |= contents(sight, others, step, room=min(left, _OTHERS), whole=True)
-    parts.append(
-        overview(
-            sight,
-            step,
-            repomap,
-            listed,
-            everything,
-            at_hand=at_hand,
-            shown=[path for path in shown if not shown[path].startswith(path + IN_PARTS)],
-            tools=not whole_files,
+    sight.shows_all = shown.keys() >= set(everything)
+    if not shown.keys() >= set(listed):
+        entire = [path for path in shown if not shown[path].startswith(path + IN_PARTS)]
+        tools = not whole_files
+        at_a_glance = overview(
+            sight, step, repomap, listed, everything, at_hand=at_hand, shown=entire, tools=tools
         )
-    )
+        parts.append(at_a_glance)
     if style in shown:
         parts.append(f"{style} shows how tests are written here.")
     if shown:
-        parts.append("Some of them as they are now:\n\n" + "\n".join(shown.values()))
+        parts.append("Files as they are now:\n\n" + "\n".join(shown.values()))
     return Message(role="user", content="\n\n".join(parts))
 
 
@@ -151,7 +151,7 @@ def _task(step: Step) -> str:
 def _failures(cases: Sequence[CaseResult]) -> str:
     lines = [f"{len(cases)} failing test{'s' if len(cases) > 1 else ''}:"]
     for number, case in enumerate(cases[:_FAILURES]):
-        detail = _CAPTURED_NOTHING.sub("", f"{case.detail.strip()}\n").strip()
+        detail = _INNER_VALUES.sub("", _CAPTURED_NOTHING.sub("", f"{case.detail.strip()}\n")).strip()
         detail = cut(detail, _DETAIL if number < _FULL else _SHORT)
         says = ": ".join(part for part in (case.exception, case.message) if part)
         lines.append(f"- {case.id}")

@@ -6,8 +6,9 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from acr_cli.agent.excerpts import excerpt
+from acr_cli.agent.excerpts import excerpt, outline
 from acr_cli.agent.repomap.drawing import RepoMap
 from acr_cli.agent.text import Text, cut, numbered
 from acr_cli.agent.unseen import (
@@ -29,7 +30,8 @@ _MAP = 6_000  # characters, where a listing is not shorter
 _FOLDERS = 24  # named below the map
 _LEAST = 400  # characters; no room for a further file
 _WHOLE = 12_000  # characters of a file that is shown whole
-_TEST_WHOLE = 1_000  # the same of a failing test's file, of which most is about other things
+_TEST_WHOLE = 500  # the same of a failing test's file, of which most is about other things
+_SMALL = 3_000  # characters of a file that is shown whole where nothing in it is pointed to
 _EXCERPT = 6_000  # characters of the parts of a longer one
 IN_PARTS = " (in parts)"
 """Stands behind the path of a file that is not shown whole."""
@@ -49,6 +51,7 @@ class Sight:
         self.tree = tree
         self._named = frozenset(named)
         self._ignored = read_ignored(tree.root)
+        self.shows_all = False  # whether the first message shows every file that may be read
         self._shown: dict[str, bytes] = {}  # by path: what the model has last seen, hashed
 
     def listed(self) -> tuple[str, ...]:
@@ -161,8 +164,17 @@ def listing(files: Sequence[str]) -> str:
     return "\n".join(files[:_LISTED]) + more
 
 
-def files_at_hand(step: Step, sight: Sight, everything: Sequence[str]) -> tuple[str, ...]:
-    """Files worth a look, the likeliest first: named, in tracebacks, imported by the failing tests.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AtHand:
+    """Files worth a look, the likeliest first. `aside` are those of them that are merely imported by a
+    failing test, where something else is pointed to."""
+
+    paths: tuple[str, ...]
+    aside: frozenset[str] = frozenset()
+
+
+def files_at_hand(step: Step, sight: Sight, everything: Sequence[str]) -> AtHand:
+    """Files that are named, that stand in tracebacks, or that the failing tests import.
 
     `everything` are the paths that may be seen."""
     known = set(everything)
@@ -173,14 +185,25 @@ def files_at_hand(step: Step, sight: Sight, everything: Sequence[str]) -> tuple[
         *_mentioned(step.text, everything),
         *(path for path in _mentioned(details, everything) if path not in tests),
     ]
+    pointed = {*found, *tests}
     for test in dict.fromkeys(tests):
         found += _imported(sight.quietly(test), everything)
-    return tuple(dict.fromkeys([*found, *tests]))
+    aside = set(found) - pointed if pointed - set(tests) else set()
+    return AtHand(paths=tuple(dict.fromkeys([*found, *tests])), aside=frozenset(aside))
 
 
-def contents(sight: Sight, paths: Iterable[str], step: Step, *, room: int, whole: bool) -> dict[str, str]:
+def contents(
+    sight: Sight,
+    paths: Iterable[str],
+    step: Step,
+    *,
+    room: int,
+    whole: bool,
+    aside: Collection[str] = (),
+) -> dict[str, str]:
     """Files as far as they go into `room` characters, each below its path; by path. Of a failing test's file,
-    which is not to be changed, and of a long one unless `whole`, the parts that the step points to."""
+    which is not to be changed, the parts that the step points to; so of a long one, and of those `aside` the
+    lines that define something, unless all are to be shown `whole`."""
     blocks: dict[str, str] = {}
     tests = {case.file for case in step.failures} if step.kind is StepKind.EDIT else set()
     for path in paths:
@@ -189,7 +212,11 @@ def contents(sight: Sight, paths: Iterable[str], step: Step, *, room: int, whole
         text, about = sight.quietly(path).rstrip("\n"), ""
         longest = _TEST_WHOLE if path in tests else _WHOLE
         if len(text) > min(longest, room) and (path in tests or not whole):
-            text, about = excerpt(path, text, step, room=min(_EXCERPT, room)), IN_PARTS
+            parts = excerpt(path, text, step, room=min(_EXCERPT, room))
+            if parts or len(text) > _SMALL:
+                text, about = parts, IN_PARTS
+        elif path in aside and not whole:
+            text, about = outline(text) or text, IN_PARTS
         fence = "````" if "```" in text else "```"
         block = f"{path}{about}\n{fence}\n{text}\n{fence}\n"
         if text and len(block) <= room:

@@ -52,7 +52,7 @@ def _tool(name: str, description: str, required: Sequence[str], **optional: str)
     """`optional`: what each further argument means, "" where its name says it."""
     types: dict[str, Any] = {
         **{name: {"type": "integer"} for name in ("start", "end")},
-        **{name: {"type": "array", "items": {"type": "string"}} for name in ("ids", "keep")},
+        "keep": {"type": "array", "items": {"type": "string"}},
     }
     properties = {each: dict(types.get(each, {"type": "string"})) for each in (*required, *optional)}
     for given, meaning in optional.items():
@@ -61,25 +61,18 @@ def _tool(name: str, description: str, required: Sequence[str], **optional: str)
     return Tool(name=name, description=description, parameters=MappingProxyType(schema))
 
 
-_LOOK = (
-    _tool("search", "Lines of files that match a regular expression.", ["pattern"], glob="of paths"),
-    _tool("open", "A file, or an output that was cut, with line numbers.", ["path"], start="", end=""),
+_KEEP = "files whose changes are kept"
+_SEARCH = _tool("search", "Lines of files that match a regular expression.", ["pattern"], glob="of paths")
+_OPEN = _tool("open", "A file with line numbers.", ["path"], start="", end="")
+_EDIT = _tool(
+    "edit",
+    "Replace text that stands in a file exactly once; with an empty search, make a new file.",
+    ["path", "search", "replace"],
 )
-_EDIT = (
-    _tool(
-        "edit",
-        "Replace text in a file. `search` must stand there exactly once; give enough lines.",
-        ["path", "search", "replace"],
-    ),
-    _tool("create", "Make a new file.", ["path", "content"]),
-    _tool("delete", "Delete a file.", ["path"]),
-    _tool("move", "Move or rename a file.", ["path", "target"]),
-)
-_RUN = (
-    _tool("run", "Run a shell command.", ["command"], keep="files whose changes are kept"),
-    _tool("run_tests", "Run the tests: all of them, or those with these ids.", [], ids=""),
-)
-_FINISH = (_tool("finish", "The work is done.", ["summary"]),)
+_MOVE = _tool("move", "Rename a file; with an empty target, delete it.", ["path", "target"])
+_RUN = _tool("run", "Run a shell command.", ["command"], keep=_KEEP)
+_RUN_TESTS = _tool("run", "Run a shell command; without one, the tests.", [], command="", keep=_KEEP)
+_FINISH = _tool("finish", "The work is done.", ["summary"])
 
 
 class Toolbox:
@@ -101,6 +94,7 @@ class Toolbox:
         self._used = False  # a command has run in the session since it was opened
         self._outputs = Outputs()
         self._tested = 0  # edits that the tests were last run on
+        self._knows_all = sight.shows_all
         self.edits = 0
 
     def __enter__(self) -> Toolbox:
@@ -111,11 +105,11 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What this kind of step may use."""
+        """What this kind of step may use; the same all the while, since providers keep what stays."""
+        look = (_OPEN,) if self._knows_all else (_SEARCH, _OPEN)
         if self._step.kind in (StepKind.PLAN, StepKind.REVIEW):
-            return (*_LOOK, *_FINISH)
-        run = _RUN if self._step.test_command else _RUN[:1]
-        return (*_LOOK, *_EDIT, *run, *_FINISH)
+            return (*look, _FINISH)
+        return (*look, _EDIT, _MOVE, _RUN_TESTS if self._step.test_command else _RUN, _FINISH)
 
     def use(self, call: ToolCall) -> Result:
         """Carry out one call. Raises: SandboxUnavailable."""
@@ -133,17 +127,14 @@ class Toolbox:
             "search": self._search,
             "open": self._open,
             "edit": self._edit,
-            "create": self._create,
-            "delete": self._delete,
             "move": self._move,
             "run": self._run,
-            "run_tests": self._run_tests,
             "finish": lambda summary: Result(text=summary, finished=True),
         }
         try:
             return acts[call.name](**arguments)
         except (BadReply, PathRefused) as error:
-            return Result(text=error.message, ok=False, edit=tool in _EDIT)
+            return Result(text=error.message, ok=False, edit=tool in (_EDIT, _MOVE))
 
     def apply(self, edits: Sequence[Edit], *, inline: bool = False) -> tuple[tuple[str, ...], str]:
         """Put edits into the tree, all or none: the paths, and what is to be said of how they were matched.
@@ -211,19 +202,12 @@ class Toolbox:
     # --- editing ------------------------------------------------------------------------------------------
 
     def _edit(self, path: str, search: str, replace: str) -> Result:
-        return self._change(Edit(path=path, search=search, replace=replace), "edited")
-
-    def _create(self, path: str, content: str) -> Result:
-        file = self.tree.path(path)
-        if file.is_file() and file.stat().st_size:
-            raise BadReply(f"{path} exists; change it with edit.")
-        return self._change(Edit(path=path, replace=content), "created")
-
-    def _delete(self, path: str) -> Result:
-        return self._change(Edit(path=path, replace=None), "deleted")
+        done = "edited" if search else "created"
+        return self._change(Edit(path=path, search=search, replace=replace), done)
 
     def _move(self, path: str, target: str) -> Result:
-        return self._change(Edit(path=path, replace=None, target=target), f"moved to {target}")
+        done = f"moved to {target}" if target else "deleted"
+        return self._change(Edit(path=path, replace=None, target=target), done)
 
     def _change(self, edit: Edit, done: str) -> Result:
         _, remarks = self.apply([edit], inline=True)
@@ -237,7 +221,9 @@ class Toolbox:
 
     # --- running ------------------------------------------------------------------------------------------
 
-    def _run(self, command: str, keep: Sequence[str] = ()) -> Result:
+    def _run(self, command: str = "", keep: Sequence[str] = ()) -> Result:
+        if not command.strip():
+            return self._result(self._test(()))
         session = self._open_session()
         result = session.run(command, limits=self._limits())
         self._used = True
@@ -254,9 +240,6 @@ class Toolbox:
             self.edits += 1
             self._close()
         return Result(text=f"{shown.text}\n(kept: {', '.join(kept) or 'nothing has changed'})")
-
-    def _run_tests(self, ids: Sequence[str] = ()) -> Result:
-        return self._result(self._test(ids))
 
     def _test(self, ids: Sequence[str]) -> CommandResult:
         if self._used:

@@ -42,9 +42,9 @@ def results(model) -> list[str]:
 def test_a_model_looks_edits_tests_and_finishes(tree, sandbox, budget) -> None:
     script = [
         call("open", {"path": "calc.py"}),
-        (call("search", {"pattern": r"def \w+", "glob": "*.py"}), call("run_tests")),
+        (call("search", {"pattern": r"def \w+", "glob": "*.py"}), call("run")),
         FIX,
-        call("run_tests", {"ids": ["test_calc.py::test_add"]}),
+        call("run"),
         DONE,
     ]
     attempt, model, events = carry_out(script, tree, sandbox, budget)
@@ -103,7 +103,7 @@ def test_what_commands_change_is_thrown_away(tree, sandbox, budget) -> None:
 
 
 def test_tests_run_on_the_tree_and_not_on_what_commands_made_of_it(tree, sandbox, budget) -> None:
-    script = [call("run", {"command": "sed -i s/-/+/ calc.py"}), call("run_tests"), DONE]
+    script = [call("run", {"command": "sed -i s/-/+/ calc.py"}), call("run"), DONE]
     _, model, _ = carry_out(script, tree, sandbox, budget)
     assert "1 failed" in results(model)[1]
 
@@ -116,16 +116,16 @@ def test_tests_run_on_the_tree_and_not_on_what_commands_made_of_it(tree, sandbox
         (call("edit", {"path": "calc.py"}), "edit needs search, replace"),
         (call("open", {"path": 5}), "path of open must be a string"),
         (call("open", {"path": "calc.py", "start": "x"}), "must be an integer"),
-        (call("run_tests", {"ids": 5}), "must be an array"),
+        (call("run", {"command": "true", "keep": 5}), "must be an array"),
         (
             call("str_replace_editor", {"path": "calc.py"}),
             "There is no tool 'str_replace_editor'. The tools are: search",
         ),
         (call("open", {"path": "../secret"}), "../secret"),
-        (call("create", {"path": "/etc/passwd", "content": "x"}), "/etc/passwd"),
-        (call("create", {"path": ".git/hooks/pre-commit", "content": "x"}), ".git"),
-        (call("create", {"path": "calc.py", "content": "x"}), "exists; change it with edit"),
-        (call("delete", {"path": "nothing.py"}), "does not exist"),
+        (call("edit", {"path": "/etc/passwd", "search": "", "replace": "x"}), "/etc/passwd"),
+        (call("edit", {"path": ".git/hooks/pre-commit", "search": "", "replace": "x"}), ".git"),
+        (call("edit", {"path": "calc.py", "search": "", "replace": "x"}), "the file is not"),
+        (call("move", {"path": "nothing.py", "target": ""}), "does not exist"),
         (call("open", {"path": "nothing.py"}), "There is no file nothing.py"),
         (call("edit", {"path": "calc.py", "search": "a * b", "replace": "x"}), "2:     return a - b"),
         (call("open", {"path": "calc.py", "start": 9}), "has 2 lines"),
@@ -234,7 +234,7 @@ def test_old_outputs_are_dropped_when_the_context_fills(tree, sandbox, budget) -
 
 def test_a_call_cut_off_in_its_arguments_says_so(tree, sandbox, budget) -> None:
     cut = Reply(
-        content="", tool_calls=(ToolCall(id="c", name="create", arguments='{"path": "x'),), finish="length"
+        content="", tool_calls=(ToolCall(id="c", name="edit", arguments='{"path": "x'),), finish="length"
     )
     _, model, _ = carry_out([cut, DONE], tree, sandbox, budget)
     assert "cut off" in results(model)[0]
@@ -380,7 +380,7 @@ def test_edits_written_as_text_in_spite_of_tools_are_taken(tree, sandbox, budget
 
 
 def test_each_call_of_a_step_begins_as_the_one_before(tree, sandbox, budget) -> None:
-    script = [call("open", {"path": "calc.py"}), call("run_tests"), FIX, call("run_tests"), DONE]
+    script = [call("open", {"path": "calc.py"}), call("run"), FIX, call("run"), DONE]
     _, model, _ = carry_out(script, tree, sandbox, budget)
     for earlier, later in zip(model.calls, model.calls[1:], strict=False):
         assert later.messages[: len(earlier.messages)] == earlier.messages

@@ -33,7 +33,7 @@ b.py
 calc.py
 test_calc.py
 
-Some of them as they are now:
+Files as they are now:
 
 calc.py
 ```
@@ -82,7 +82,7 @@ def test_the_prompt_of_a_large_one_is_shorter_than_a_listing_and_knows_more(tmp_
     tree = large(tmp_path, number)
     text = prompt(tree)
     listed = "\n".join(tree.files()[:300])
-    overview = text[text.index("The repository has") : text.index("Some of them as they are now")]
+    overview = text[text.index("The repository has") : text.index("Files as they are now")]
     assert len(overview) <= len(listed) + 200
     assert f"The repository has {number + 5} files: " in overview
     assert "src/logic.py\n    4: def totals(rows):" in overview
@@ -91,7 +91,7 @@ def test_the_prompt_of_a_large_one_is_shorter_than_a_listing_and_knows_more(tmp_
 
 
 def test_a_model_without_tools_is_told_the_paths_as_far_as_they_go(tmp_path) -> None:
-    text = prompt(large(tmp_path, 100), whole_files=True)
+    text = prompt(large(tmp_path, 100), room=2_000, whole_files=True)
     assert "The files of the repository:" in text
     assert "src/package4/module_99.py" in text
 

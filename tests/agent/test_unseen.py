@@ -122,8 +122,8 @@ def test_an_ignored_file_is_neither_shown_nor_found_nor_changed(tree, sandbox, b
         call("open", {"path": "door.py"}),
         call("search", {"pattern": "magic"}),
         call("edit", {"path": "private/plan.py", "search": "nothing", "replace": "x"}),
-        call("create", {"path": ".acrignore", "content": ""}),
-        call("delete", {"path": ".acrignore"}),
+        call("edit", {"path": ".acrignore", "search": "", "replace": ""}),
+        call("move", {"path": ".acrignore", "target": ""}),
         DONE,
     ]
     _, model, _ = carry_out(script, tree, sandbox, budget)

@@ -150,8 +150,6 @@ class Oracle:
             return Say(tool_calls=tuple(call("open", {"path": path}) for path in unseen))
         calls = [
             call("edit", {"path": path, "search": search, "replace": replace})
-            if search
-            else call("create", {"path": path, "content": replace})
             for path in self.sample.after
             for search, replace in self.sample.hunks(path)
         ]

@@ -42,7 +42,7 @@ def large(git_repo: Callable[..., Path]) -> Path:
 
 def edits() -> tuple[Say, ...]:
     return (
-        Say(tool_calls=(call("create", {"path": "slug.py", "content": RIGHT}),)),
+        Say(tool_calls=(call("edit", {"path": "slug.py", "search": "", "replace": RIGHT}),)),
         Say(tool_calls=(call("edit", {"path": "slug.py", "search": SLUG["slug.py"], "replace": RIGHT}),)),
         Say(tool_calls=(call("finish", {"summary": "Joined the words."}),)),
     )

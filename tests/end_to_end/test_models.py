@@ -126,7 +126,7 @@ def test_a_model_with_tools_reads_edits_tests_and_finishes(acr: Acr, broken: Pat
                 ),
             )
         ),
-        Say(tool_calls=(call("run_tests"),)),
+        Say(tool_calls=(call("run"),)),
         Say(tool_calls=(call("finish", {"summary": "Words are joined."}),)),
     ]
     with LoopbackServer({"handy": script}) as server:
