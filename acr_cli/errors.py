@@ -161,3 +161,9 @@ class Interrupted(AcrError):
 
     exit_code = 130
     id = "interrupted"
+
+
+class Cancelled(Interrupted):
+    """An attempt beside others ends, since one of them has succeeded or the run does."""
+
+    id = "cancelled"

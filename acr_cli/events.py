@@ -46,6 +46,7 @@ class Progress(Event):
 
     type: ClassVar[str] = "progress"
     text: str
+    beside: str = ""  # the candidate that it belongs to, where several are at work side by side
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,6 +108,7 @@ class ToolCalled(Event):
     argument: str  # one short line
     ok: bool
     result: str  # one short line
+    beside: str = ""  # as in `Progress`
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

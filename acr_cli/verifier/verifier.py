@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import PurePosixPath
@@ -100,6 +101,13 @@ class Verifier:
         self._ask = ask
         self._settled: _Settled | None = None
         self._further: tuple[CaseResult, ...] = ()  # before any change, of projects that a change has reached
+
+    def beside(self, sandbox: Sandbox, emit: Emit) -> Verifier:
+        """The same, as far as it is settled, for an attempt beside others."""
+        twin = copy(self)
+        runner = replace(self._runner, sandbox=sandbox)
+        twin._sandbox, twin._emit, twin._runner = sandbox, emit, runner  # noqa: SLF001  its own kind
+        return twin
 
     def baseline(self, task: Task, tree: Tree) -> Baseline:
         """All tests on the tree as it is, and which of the failing ones are to be fixed.

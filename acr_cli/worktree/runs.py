@@ -104,7 +104,11 @@ class RunFolder:
 
     def copies(self) -> list[Path]:
         """The working copies that are there."""
-        found = (*(self.path / name for name in _HEAVY), *self.path.glob("apply-*"))
+        found = (
+            *(self.path / name for name in _HEAVY),
+            *self.path.glob("apply-*"),
+            *self.path.glob("beside-*"),
+        )
         return [place for place in found if os.path.lexists(place)]
 
     def drop_copies(self) -> None:

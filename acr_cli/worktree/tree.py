@@ -54,6 +54,17 @@ class RunTree:
             ) from error
         return tree
 
+    def fork(self, folder: Path) -> RunTree:
+        """A second tree in `folder`, as this one is now; it knows the checkpoints of this one.
+
+        Raises: SandboxUnavailable as `copy` does."""
+        self.checkpoint()
+        twin = RunTree.copy(self.root, self.files(), folder)
+        borrowed = twin.directory / "objects" / "info" / "alternates"
+        borrowed.parent.mkdir(parents=True, exist_ok=True)
+        borrowed.write_text(f"{(self.directory / 'objects').absolute()}\n")
+        return twin
+
     def path(self, relative: str) -> Path:
         """See `protocols.Tree.path`. Links inside the tree are followed, links out of it are refused."""
         parts = _checked_parts(relative)
