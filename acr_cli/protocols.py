@@ -65,6 +65,7 @@ class Recipe:
     ] = ()  # shell commands that install dependencies, with network, in the copied manifests
     manifests: tuple[str, ...] = ()  # the files that `setup` reads; they key the cache
     installed: tuple[str, ...] = ()  # folders that `setup` fills, as a user's own install would: node_modules
+    downloads: tuple[str, ...] = ()  # folders below $ACR_DEPENDENCIES of which a later `setup` can make use
     repository: str = ""  # identity: one repository's image never serves another
     environment: Mapping[str, str] = field(default_factory=dict)  # for tests
     also: tuple[Recipe, ...] = ()  # further languages of the tree, each with an environment of its own
@@ -196,11 +197,15 @@ class Guards(Protocol):
     """A toolchain whose runs can hold a canary: a test that must fail, so that a report without it, or one in
     which it passes, is forged or broken."""
 
-    def guarded(self, tree: Path, plan: TestPlan, *, name: str, seconds: float) -> TestPlan | None:
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
         """The plan with a canary whose id holds `name`; None where none can be added.
 
         A runner that can do so ends by itself when no test has begun within `seconds` (0: no bound), reports
-        what ran until then, and prints `name` and `STOPPED` in one line. Pure but for reading the tree."""
+        what ran until then, and prints `name` and `STOPPED` in one line. At its end it runs quick tests that
+        failed, and those of the ids `again`, once more, and prints `name` and "passed again: ID" or "failed
+        again: ID" for each. Pure but for reading the tree."""
         ...
 
 

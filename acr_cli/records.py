@@ -152,7 +152,12 @@ class SuiteReport:
     fault: str = ""  # why the tests could not start: collection or import error, missing tool; else ""
     left_out: tuple[str, ...] = ()  # of several projects, those that could not be tested, and why
     partial: bool = False  # it stopped by itself when its time was up: `cases` are those that ran until then
-    canaries: tuple[CaseResult, ...] = ()  # tests that must fail, added to tell a true report from a forged one
+    canaries: tuple[
+        CaseResult, ...
+    ] = ()  # tests that must fail, added to tell a true report from a forged one
+    again: tuple[
+        tuple[str, bool], ...
+    ] = ()  # tests that the runner ran again at once: whether they passed then
 
     def failing(self) -> tuple[str, ...]:
         return tuple(case.id for case in self.cases if case.failed)

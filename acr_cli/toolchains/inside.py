@@ -71,13 +71,16 @@ class Inside:
         made = self.toolchain.read(inner, report, result)
         return replace(made, cases=tuple(self._placed(case, inner.command) for case in made.cases))
 
-    def guarded(self, tree: Path, plan: TestPlan, *, name: str, seconds: float) -> TestPlan | None:
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
         """See `protocols.Guards`."""
         toolchain: object = self.toolchain
         if not isinstance(toolchain, Guards):
             return None
         inner = replace(plan, argv=plan.argv[len(_GO) + 1 :])
-        made = toolchain.guarded(tree / self.folder, inner, name=name, seconds=seconds)
+        ours = [test.removeprefix(f"{self.folder}/") for test in again]
+        made = toolchain.guarded(tree / self.folder, inner, name=name, seconds=seconds, again=ours)
         return replace(made, argv=(*_GO, self.folder, *made.argv)) if made else None
 
     def _placed(self, case: CaseResult, command: str) -> CaseResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -67,13 +68,20 @@ class Python:
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return python_report.read(plan, report, result)
 
-    def guarded(self, tree: Path, plan: TestPlan, *, name: str, seconds: float) -> TestPlan | None:
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
         """See `protocols.Guards`: our plugin and our runner of unittest know what to do.
 
         Not for another command: the tests may be one of several things that it does."""
         if python_command.is_foreign(plan):
             return None
-        return replace(plan, environment={**plan.environment, "ACR_GUARD": f"{name} {seconds:.1f}"})
+        ours = next(path for path in plan.files if path.endswith(".py")).rpartition("/")[0]
+        return replace(
+            plan,
+            environment={**plan.environment, "ACR_GUARD": f"{name} {seconds:.1f}"},
+            files={**plan.files, f"{ours}/acr_again.json": json.dumps(again).encode()},
+        )
 
     def protected(self, path: str) -> bool:
         """By the path alone: tests, fixtures, test configuration, what could take the test runner's place."""

@@ -70,12 +70,14 @@ class Several:
     def extensions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(e for part in self._scope for e in part.toolchain.extensions))
 
-    def guarded(self, tree: Path, plan: TestPlan, *, name: str, seconds: float) -> TestPlan | None:
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
         """See `protocols.Guards`."""
         toolchain: object = self._part(plan).toolchain
         if not isinstance(toolchain, Guards):
             return None
-        return toolchain.guarded(tree, plan, name=name, seconds=seconds)
+        return toolchain.guarded(tree, plan, name=name, seconds=seconds, again=again)
 
     def recipe(self, tree: Path, *, setup: str | None) -> Recipe | None:
         """None where any other toolchain would do the same alone."""
@@ -292,6 +294,7 @@ def _joined(one: Recipe, other: Recipe) -> Recipe:
         one,
         setup=tuple(dict.fromkeys((*one.setup, *other.setup))),
         manifests=tuple(dict.fromkeys((*one.manifests, *other.manifests))),
+        downloads=tuple(dict.fromkeys((*one.downloads, *other.downloads))),
         environment={**other.environment, **one.environment, **joined},
     )
 

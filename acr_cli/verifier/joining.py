@@ -16,6 +16,7 @@ def joined(reports: Sequence[tuple[TestPlan, SuiteReport]]) -> SuiteReport:
     return SuiteReport(
         cases=tuple(case for report in each for case in report.cases),
         canaries=tuple(case for report in each for case in report.canaries),
+        again=tuple(one for report in each for one in report.again),
         partial=any(report.partial for report in each),
         exit_code=next((report.exit_code for report in each if report.exit_code), 0),
         timed_out=any(report.timed_out for report in each),

@@ -105,7 +105,9 @@ class Measuring:
     def _everything(self, copy: Copy, first: SuiteReport | None) -> SuiteReport:
         """All tests; of a run that stopped by itself, the targets as they were when they were run first."""
         repeats = self.repeats
-        report = copy.run(repeats.toolchain, repeats.plan, guard=True, seconds=repeats.end - repeats.clock())
+        left = repeats.end - repeats.clock()
+        targets = self.baseline.targets
+        report = copy.run(repeats.toolchain, repeats.plan, guard=True, seconds=left, again=targets)
         if first is None or not report.partial:
             return report
         told = {case.id for case in report.cases}

@@ -2,7 +2,9 @@
 
 A test has flipped when two runs under the same conditions disagree: on the same tree, and both times alone or
 both times among all others (a test may need, or suffer from, those before it). Only few tests are run again,
-a few times, as long as there is time.
+a few times, as long as there is time. Some runners run tests again at once, within the same process: that is
+cheap, and clears a test of suspicion. It does not convict one, for what a test does may depend on what it has
+done before.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ class Repeats:
 
     def of_targets(self, tree: Tree, report: SuiteReport, ids: Sequence[str]) -> tuple[str, ...]:
         """Of tests that failed among all others in `report`, those that flip. Raises: SandboxBroken."""
-        alone = self._alone(tree, report, ids)
+        alone = self._alone(tree, report, suspects(report, ids, passed=False))
         if not alone:
             return ()
         mixed = [test for test, passed in alone.items() if len(set(passed)) > 1]
@@ -64,8 +66,10 @@ class Repeats:
         self, copy: Copy, baseline: Baseline, report: SuiteReport, ids: Sequence[str]
     ) -> tuple[str, ...]:
         """Of targets that pass in `report`, which ran in this copy, those that pass only sometimes."""
-        chosen = ids[:MANY]
-        plan = self.only(copy.tree, chosen)
+        chosen = suspects(report, ids, passed=True)[:MANY]
+        plan = self.only(copy.tree, chosen) if chosen else None
+        if not chosen:
+            return ()
         took = _seconds(report, chosen) if plan else report.seconds
         if not self._time(took) or (plan is None and report.seconds > WHOLE / 4):
             return ()
@@ -119,6 +123,13 @@ class Repeats:
 
     def _time(self, needed: float = 0.0) -> bool:
         return self.clock() + needed < self.end
+
+
+def suspects(report: SuiteReport, ids: Sequence[str], *, passed: bool) -> list[str]:
+    """Those of the ids that the runner has not seen do the same when it ran them again at once. Pure."""
+    steady = {test for test, now in report.again if now == passed}
+    steady -= {test for test, now in report.again if now != passed}
+    return [test for test in ids if test not in steady]
 
 
 def selectable(report: SuiteReport, ids: Sequence[str]) -> list[str]:

@@ -6,8 +6,9 @@ kept beside the cases. Which canaries there are is settled by the baseline: not 
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -68,12 +69,20 @@ class Copy:
     _reports: list[str] = field(default_factory=list)  # where runs before left theirs
 
     def run(
-        self, toolchain: Toolchain, plan: TestPlan, *, guard: bool = False, seconds: float | None = None
+        self,
+        toolchain: Toolchain,
+        plan: TestPlan,
+        *,
+        guard: bool = False,
+        seconds: float | None = None,
+        again: Sequence[str] = (),
     ) -> SuiteReport:
-        """`guard`: with a canary; `seconds`: within this time if the limit allows more. Raises:
-        SandboxBroken."""
+        """`guard`: with a canary; `seconds`: within this time if the limit allows more; `again`: tests that
+        the runner may run again at once. Raises: SandboxBroken."""
         if plan.parts:
-            each = [(p, self.run(toolchain, p, guard=guard, seconds=seconds)) for p in plan.parts]
+            each = [
+                (p, self.run(toolchain, p, guard=guard, seconds=seconds, again=again)) for p in plan.parts
+            ]
             return joined(each)
         session = self._session(plan.language)
         limit = self.runner.limits.seconds
@@ -82,7 +91,8 @@ class Copy:
         placed = place(plan, session.scratch)
         if guard and self.runner.guards and isinstance(toolchain, Guards):
             box = limit - max(2.0, _MARGIN * limit)
-            placed = toolchain.guarded(self.tree.root, placed, name=name, seconds=max(0.0, box)) or placed
+            guarded = toolchain.guarded(self.tree.root, placed, name=name, seconds=max(0.0, box), again=again)
+            placed = guarded or placed
         if self._reports:
             session.run(("rm", "-rf", f"{session.scratch}/reports", *self._reports))
         if placed.files:
@@ -91,7 +101,7 @@ class Copy:
         result = session.run(placed.argv, environment=placed.environment, limits=limits)
         report = session.get(placed.report) if placed.report else None
         self._reports += [placed.report] if placed.report else []
-        return without_canary(toolchain.read(placed, report, result), name)
+        return without_canary(toolchain.read(placed, report, result), name, plan.folder)
 
     def command(self, line: str, seconds: float) -> CommandResult:
         """A line for sh, in the copy as the runs before have left it. Raises: SandboxBroken."""
@@ -106,7 +116,7 @@ class Copy:
         return self._sessions[language]
 
 
-def without_canary(report: SuiteReport, name: str) -> SuiteReport:
+def without_canary(report: SuiteReport, name: str, folder: str = "") -> SuiteReport:
     """The report with its canaries beside the cases, and no word of them elsewhere. Pure."""
     if name not in report.output and not any(name in case.id for case in report.cases):
         return report
@@ -120,10 +130,17 @@ def without_canary(report: SuiteReport, name: str) -> SuiteReport:
         cases=cases,
         canaries=canaries,
         partial=any(name in line and STOPPED in line for line in lines),
+        again=_again(report, name, folder),
         output="".join(line for line in lines if name not in line),
         exit_code=report.exit_code if failed or fault else 0,
         fault=fault,
     )
+
+
+def _again(report: SuiteReport, name: str, folder: str) -> tuple[tuple[str, bool], ...]:
+    ids = {case.id for case in report.cases}
+    said = re.findall(rf"^{name} (passed|failed) again: (.*)$", report.output, re.MULTILINE)
+    return tuple((test if test in ids else f"{folder}/{test}", outcome == "passed") for outcome, test in said)
 
 
 def _nameless(case: CaseResult, name: str) -> CaseResult:

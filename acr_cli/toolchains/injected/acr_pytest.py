@@ -13,6 +13,7 @@ after which no further test begins; no code but this finds them in the environme
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -118,6 +119,20 @@ def pytest_runtest_teardown(item: Any) -> Any:
 # --- the time of the run, and the canary ------------------------------------------------------------------
 
 _left_out: list[str] = []
+_failed: set[str] = set()
+_took: dict[str, float] = {}
+AGAIN_QUICK = 1.0  # seconds that a test may take which is run again
+AGAIN_SECONDS = 5.0  # for all of them together
+AGAIN_MANY = 30
+AGAIN_TIMES = 2
+_again_file = Path(__file__).with_name("acr_again.json")
+AGAIN = set(json.loads(_again_file.read_text("utf-8"))) if CANARY and _again_file.is_file() else set()
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    _took[report.nodeid] = _took.get(report.nodeid, 0.0) + report.duration
+    if report.failed:
+        _failed.add(report.nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -136,9 +151,26 @@ def pytest_runtestloop(session: Any) -> Any:
         os.write(STDERR, f"\n{CANARY}: stopped, as its time was up\n".encode())
     if CANARY and (session.items or session.testsfailed) and not session.config.option.collectonly:
         try:
+            _run_again(session)
             _run_canary(session)
         except Exception as error:  # noqa: BLE001 - whatever a plugin makes of it: then there is no canary
             os.write(STDERR, f"\n{CANARY}: {error!r}\n".encode())
+
+
+def _run_again(session: Any) -> None:
+    """What failed, and what failed before the change, once more: whether it passes then is printed."""
+    from _pytest.runner import runtestprotocol
+
+    end = time.monotonic() + AGAIN_SECONDS
+    wanted = [item for item in session.items if item.nodeid in AGAIN | (_failed & set(_took))]
+    for item in [item for item in wanted if _took.get(item.nodeid, 60.0) < AGAIN_QUICK][:AGAIN_MANY]:
+        for left in reversed(range(AGAIN_TIMES)):
+            if time.monotonic() > end or not hasattr(item, "_initrequest"):
+                return
+            item._initrequest()  # noqa: SLF001 - as plugins do that run a test again
+            reports = runtestprotocol(item, log=False, nextitem=item if left else None)
+            passed = all(report.passed for report in reports)
+            os.write(STDERR, f"\n{CANARY} {'passed' if passed else 'failed'} again: {item.nodeid}\n".encode())
 
 
 def _run_canary(session: Any) -> None:
