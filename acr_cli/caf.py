@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from acr_cli import __version__
-from acr_cli.course import Course, aimed, attempts_at, findings, informed, replanned
+from acr_cli.abreast import Beside, Place, side_by_side
+from acr_cli.course import Bid, Course, aimed, attempts_at, findings, informed, outcome_of, replanned
 from acr_cli.errors import AcrError, BudgetExhausted, Interrupted, NoEligibleModel, StoreError
 from acr_cli.events import (
     AttemptFinished,
@@ -40,7 +40,6 @@ from acr_cli.protocols import (
     Verifier,
 )
 from acr_cli.records import (
-    VERDICT_NAMES,
     Attempt,
     Baseline,
     Candidate,
@@ -87,6 +86,8 @@ class Parts:
     attempts: int = 3  # for each step
     plan_only: bool = False
     judge: Judge | None = None  # None: nobody is asked for an opinion
+    parallel: int = 1  # attempts at a step that are made side by side
+    beside: Beside | None = None  # where each of them is made
     approve: Callable[[tuple[Step, ...]], tuple[Step, ...]] = lambda steps: steps  # what is left of a plan
     keep: Callable[[Checkpoint], None] = lambda _: None  # durably, so that a killed run can go on
     resumed: Checkpoint | None = None  # where to go on
@@ -106,6 +107,14 @@ class Loop:
             has_models=any(c.model for c in parts.candidates),
         )
         self.start = ""  # checkpoint of the tree
+        self.place = Place(
+            tree=parts.tree,
+            sandbox=parts.sandbox,
+            verifier=parts.verifier,
+            backends=parts.backends,
+            budget=parts.budget,
+            emit=parts.emit,
+        )
         self.choice: Choice | None = None  # the last one
         self.answered: dict[str, float] = {}  # when a candidate's model was last called
         self.shared: list[Outcome] = []  # steps whose worth is not known before the run's end
@@ -252,10 +261,14 @@ class Loop:
         progress.begun(step, edits_follow=edits_follow)
         spent, trial = parts.budget.spent_usd, None
         try:
-            while len(course.failed) < course.attempts and (following := self._try(course)):
-                trial = following
-                self._remember(trial, eligible)
-                if self._settle(course, trial):
+            while len(course.failed) < course.attempts and (trials := self._round(course)):
+                for tried in trials:
+                    trial = replace(tried, number=course.taken + 1)
+                    course.taken += not isinstance(trial.verdict, Void)
+                    self._remember(trial, eligible)
+                    if tried is trials[-1] or isinstance(trial.verdict, Failed | Void):
+                        ended = self._settle(course, trial)
+                if ended:
                     break
                 parts.tree.restore(course.start)
         finally:
@@ -267,24 +280,46 @@ class Loop:
         progress = self.progress
         match trial.verdict:
             case Passed() | Unverified():
-                progress.succeeded(course.step, self._so_far(trial.attempt))
+                progress.succeeded(course.step, trial.whole)
                 return True
             case Failed(evidence=evidence):
                 course.failed.append(trial.candidate.id)
-                progress.failed(self._so_far(trial.attempt), evidence)
+                progress.failed(trial.whole, evidence)
                 reason = self.parts.explain(evidence)
                 lesson = Lesson(candidate=trial.candidate.id, patch=trial.attempt.patch, reason=reason)
                 course.step = replace(course.step, lessons=(*course.step.lessons, lesson))
             case Void(reason=reason):
                 course.void.append(trial.candidate.id)
-                progress.broke_off(self._so_far(trial.attempt), reason)
+                progress.broke_off(trial.whole, reason)
         return False
 
-    def _try(self, course: Course) -> Trial | None:
-        """The next candidate's attempt and its verdict; None when nobody is left or going on does not pay."""
+    def _round(self, course: Course) -> list[Trial]:
+        """The next candidate's attempt and its verdict, or those of several side by side; [] when nobody is
+        left or going on does not pay. What succeeded is in the tree, and is the last of them."""
+        parts = self.parts
+        bids: list[Bid] = []
+        width = 1
+        if parts.beside is not None and course.step.kind is not StepKind.PLAN:
+            width = max(1, min(parts.parallel, course.attempts - len(course.failed)))
+        while len(bids) < width and (bid := self._choose(course, [bid.candidate.id for bid in bids])):
+            bids.append(bid)
+        if len(bids) < 2 or parts.beside is None:
+            trials = [self._try(course, bid, self.place) for bid in bids]
+        else:
+            trials = side_by_side(bids, parts.beside, lambda bid, place: self._try(course, bid, place))
+            if not isinstance(trials[-1].verdict, Failed | Void):
+                parts.tree.apply(trials[-1].attempt.patch)
+        for trial in trials:
+            self.progress.usage += trial.attempt.usage
+            if trial.attempt.usage.calls:
+                self.answered[trial.candidate.id] = parts.clock()
+        return trials
+
+    def _choose(self, course: Course, busy: Sequence[str]) -> Bid | None:
+        """Who is next, beside those who are at work already."""
         parts, step = self.parts, course.step
         parts.budget.check()
-        seen = parts.observer.observe(step, failed=course.failed, unavailable=course.void)
+        seen = parts.observer.observe(step, failed=course.failed, unavailable=(*course.void, *busy))
         warm = tuple(c for c, at in self.answered.items() if parts.clock() - at < CACHED_SECONDS)
         context = replace(
             seen,
@@ -294,89 +329,53 @@ class Loop:
         )
         choice = parts.policy.choose(context, course.eligible, parts.rng)
         if choice is None:
-            if any(c.id not in {*course.failed, *course.void} for c in course.eligible):
+            if not busy and any(c.id not in {*course.failed, *course.void} for c in course.eligible):
                 parts.emit(Notice(level="info", text=NOT_WORTH_IT))
             return None
-        number = len(course.failed) + 1
+        number = len(course.failed) + len(busy) + 1
         if number == 1 and not course.void:
             self.progress.foresee(choice, course.eligible)
         self.choice = choice
         parts.emit(ChoiceMade(step=step.id, attempt=number, choice=choice))
         candidate = next(c for c in course.eligible if c.id == choice.candidate)
-        backend = parts.backends[candidate.backend]
-        attempt = backend.attempt(step, candidate, parts.tree, parts.sandbox, parts.budget)
-        self.progress.usage += attempt.usage
-        if attempt.usage.calls:
-            self.answered[candidate.id] = parts.clock()
-        parts.emit(AttemptFinished(step=step.id, attempt=attempt))
-        verdict = self._check(course, attempt)
-        parts.emit(VerdictReached(step=step.id, candidate=candidate.id, verdict=verdict))
+        return Bid(context=context, choice=choice, candidate=candidate)
+
+    def _try(self, course: Course, bid: Bid, place: Place) -> Trial:
+        """An attempt and its verdict. Runs beside others in a thread: it changes nothing but its place."""
+        step, candidate, tree, since = course.step, bid.candidate, place.tree, course.start
+        backend = place.backends[candidate.backend]
+        attempt = backend.attempt(step, candidate, tree, place.sandbox, place.budget)
+        place.emit(AttemptFinished(step=step.id, attempt=attempt))
+        verdict = self._check(course, attempt, place)
+        place.emit(VerdictReached(step=step.id, candidate=candidate.id, verdict=verdict))
         # The verifier undoes edits to tests: the patch that counts is what is left.
-        tree, since = parts.tree, course.start
         attempt = replace(attempt, patch=tree.diff(since), files=tree.changed(since))
+        whole = attempt
+        if attempt.patch:
+            whole = replace(attempt, patch=tree.diff(self.start), files=tree.changed(self.start))
         return Trial(
-            number=number,
+            number=1,
             step=step,
-            context=context,
-            choice=choice,
+            context=bid.context,
+            choice=bid.choice,
             candidate=candidate,
             attempt=attempt,
+            whole=whole,
             verdict=verdict,
         )
 
-    def _so_far(self, attempt: Attempt) -> Attempt:
-        """The attempt with the patch of the whole run up to it, not of its step alone."""
-        if not attempt.patch:
-            return attempt
-        tree = self.parts.tree
-        return replace(attempt, patch=tree.diff(self.start), files=tree.changed(self.start))
-
-    def _check(self, course: Course, attempt: Attempt) -> Verdict:
+    def _check(self, course: Course, attempt: Attempt, place: Place) -> Verdict:
         if attempt.void:
             return Void(reason=attempt.void)
         if course.step.kind is StepKind.PLAN:
             return Unverified(evidence=Evidence(u=0.0, reason="a plan has no executable evidence"))
-        parts = self.parts
-        return parts.verifier.check(course.step, course.baseline, attempt, parts.tree, course.start)
+        return place.verifier.check(course.step, course.baseline, attempt, place.tree, course.start)
 
     def _remember(self, trial: Trial, eligible: Sequence[Candidate]) -> None:
         if isinstance(trial.verdict, Void):
             return
-        step, context, attempt = trial.step, trial.context, trial.attempt
-        evidence = trial.verdict.evidence
-        forecast = trial.choice.forecast(trial.candidate.id)
-        outcome = Outcome(
-            id=f"{self.run}.{step.id}.{trial.number}",
-            run=self.run,
-            step=step.id,
-            attempt=trial.number,
-            time=self.parts.clock(),
-            text=context.text,
-            vector=context.vector,
-            embedder=context.embedder,
-            kind=step.kind.value,
-            dimension=step.dimension.value,
-            language=step.language,
-            repository=context.repository,
-            candidate=trial.candidate.id,
-            family=trial.candidate.family,
-            price=trial.candidate.price,
-            available=tuple(c.id for c in eligible if c.id not in context.unavailable),
-            failed_before=context.failed,
-            policy=trial.choice.policy,
-            propensity=trial.choice.propensity,
-            verdict=VERDICT_NAMES[type(trial.verdict)],
-            verifier=evidence.verifier,
-            u=evidence.u,
-            signals=evidence.signals,
-            cost_usd=attempt.cost_usd,
-            usage=attempt.usage,
-            seconds=attempt.seconds,
-            votes=tuple((vote.voter, vote.value) for vote in forecast.votes) if forecast else (),
-            p_success=forecast.p_success if forecast else None,
-            shared_credit=step.kind in (StepKind.PLAN, StepKind.REVIEW),
-            acr_version=__version__,
-        )
+        step, evidence = trial.step, trial.verdict.evidence
+        outcome = outcome_of(self.run, trial, eligible, time=self.parts.clock())
         written = step.kind is StepKind.TEST and isinstance(trial.verdict, Unverified)
         if outcome.shared_credit or (written and evidence.unfixed):
             self.shared.append(outcome)

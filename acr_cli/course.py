@@ -6,8 +6,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from acr_cli import __version__
 from acr_cli.progress import Trial
-from acr_cli.records import OWN_TEST, Baseline, Candidate, Lesson, Step, StepKind, Unverified
+from acr_cli.records import (
+    OWN_TEST,
+    VERDICT_NAMES,
+    Baseline,
+    Candidate,
+    Choice,
+    Context,
+    Lesson,
+    Outcome,
+    Step,
+    StepKind,
+    Unverified,
+    Void,
+)
 
 TEST_ATTEMPTS = 2
 """At writing a test: it is a means to an end, and without it the run goes on."""
@@ -26,12 +40,63 @@ class Course:
     attempts: int  # how many may fail
     failed: list[str] = field(default_factory=list)  # ids of candidates
     void: list[str] = field(default_factory=list)
+    taken: int = 0  # attempts that were not void
 
     @property
     def verifier(self) -> str | None:
         """The kind of verifier, where it is known to be another than tests."""
         own = set(self.baseline.own)
         return OWN_TEST if self.baseline.targets and own.issuperset(self.baseline.targets) else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bid:
+    """Who takes a step, and what was known when he was chosen."""
+
+    context: Context
+    choice: Choice
+    candidate: Candidate
+
+
+def outcome_of(run: str, trial: Trial, eligible: Sequence[Candidate], *, time: float) -> Outcome:
+    """What memory keeps of a trial that is not void."""
+    step, context, attempt = trial.step, trial.context, trial.attempt
+    if isinstance(trial.verdict, Void):
+        raise TypeError("a void attempt is no outcome")
+    evidence = trial.verdict.evidence
+    forecast = trial.choice.forecast(trial.candidate.id)
+    return Outcome(
+        id=f"{run}.{step.id}.{trial.number}",
+        run=run,
+        step=step.id,
+        attempt=trial.number,
+        time=time,
+        text=context.text,
+        vector=context.vector,
+        embedder=context.embedder,
+        kind=step.kind.value,
+        dimension=step.dimension.value,
+        language=step.language,
+        repository=context.repository,
+        candidate=trial.candidate.id,
+        family=trial.candidate.family,
+        price=trial.candidate.price,
+        available=tuple(c.id for c in eligible if c.id not in context.unavailable),
+        failed_before=context.failed,
+        policy=trial.choice.policy,
+        propensity=trial.choice.propensity,
+        verdict=VERDICT_NAMES[type(trial.verdict)],
+        verifier=evidence.verifier,
+        u=evidence.u,
+        signals=evidence.signals,
+        cost_usd=attempt.cost_usd,
+        usage=attempt.usage,
+        seconds=attempt.seconds,
+        votes=tuple((vote.voter, vote.value) for vote in forecast.votes) if forecast else (),
+        p_success=forecast.p_success if forecast else None,
+        shared_credit=step.kind in (StepKind.PLAN, StepKind.REVIEW),
+        acr_version=__version__,
+    )
 
 
 def attempts_at(step: Step, usual: int) -> int:

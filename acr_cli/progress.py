@@ -42,6 +42,7 @@ class Trial:
     choice: Choice
     candidate: Candidate
     attempt: Attempt
+    whole: Attempt  # with the patch of the whole run up to it, not of its step alone
     verdict: Verdict
 
     @property

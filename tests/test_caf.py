@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
+from threading import Event as Flag
 
 import pytest
 
-from acr_cli.agent.budget import RunBudget
+from acr_cli.abreast import Place
+from acr_cli.agent.budget import RunBudget, Shared
 from acr_cli.caf import NOT_WORTH_IT, Loop, Parts
-from acr_cli.errors import BaselineCannotStart, Interrupted, SandboxBroken, StoreError
+from acr_cli.errors import BaselineCannotStart, BudgetExhausted, Interrupted, SandboxBroken, StoreError
 from acr_cli.events import Event, Notice, PlanMade
 from acr_cli.orchestrator.policies import open_policy
 from acr_cli.protocols import Backend, Budget, Recipe, Sandbox, Session, Tree
@@ -223,7 +227,7 @@ class World:
 
     def __post_init__(self) -> None:
         source = self.folder / "source"
-        source.mkdir()
+        source.mkdir(parents=True)
         (source / "a.py").write_text("broken\n")
         (source / "test_a.py").write_text("the test\n")
         self.tree = RunTree.copy(source, ["a.py", "test_a.py"], self.folder / "run")
@@ -382,7 +386,8 @@ def test_all_void_is_a_failure_of_the_providers(tmp_path: Path) -> None:
     assert (result.status, result.exit_code, result.error_id) == (Status.ERROR, 5, "provider")
     assert "a: no key; b: time-out" in result.summary
     assert "acr models test" in result.hint
-    assert (world.remembered, result.patch) == ([], "")
+    assert world.remembered == []
+    assert "+half" in result.patch  # the work so far is kept
     assert [report.attempts for report in result.steps] == [0]
     assert world.tree.files() == ("a.py", "test_a.py")
 
@@ -800,3 +805,139 @@ def test_a_budget_that_ends_between_steps_keeps_what_was_done(tmp_path: Path) ->
     result = world.fix()
     assert (result.status, result.files) == (Status.BUDGET, ("a.py",))
     assert "+good" in result.patch
+
+
+# --- side by side -----------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Yard:
+    """Places beside the run's own tree; knows which are there, and what was at work at the same time."""
+
+    world: World
+    places: list[str] = field(default_factory=list)
+    most: int = 0
+
+    @contextmanager
+    def beside(self, name: str, number: int, stopped: Callable[[], bool]) -> Iterator[Place]:
+        folder = self.world.folder / f"beside-{name}"
+        budget = Shared(self.budget, stopped)
+        self.places.append(name)
+        self.most = max(self.most, len(self.places))
+        try:
+            yield Place(
+                tree=self.world.tree.fork(folder),
+                sandbox=Nowhere(),
+                verifier=ContentVerifier(),
+                backends={"scripted": self.world.backend},
+                budget=budget,
+                emit=self.world.events.append,
+            )
+        finally:
+            shutil.rmtree(folder)
+            self.places.remove(name)
+
+    @property
+    def budget(self) -> RunBudget:
+        found = self.world.parts["budget"]
+        assert isinstance(found, RunBudget)
+        return found
+
+
+def abreast(folder: Path, deeds: Mapping[str, Sequence[Deed]], *, cap: float = 10.0) -> tuple[World, Yard]:
+    world = World(folder=folder, deeds=deeds)
+    yard = Yard(world=world)
+    budget = RunBudget(max_cost=cap, max_steps=20, max_time=1e9, clock=lambda: 0.0)
+    world.parts = {"parallel": 3, "beside": yard.beside, "budget": budget}
+    return world, yard
+
+
+def after(flag: Flag, deed: Deed) -> Deed:
+    """Does it once the flag is set, at the next look at the budget."""
+
+    def waiting(step: Step, tree: Tree, budget: Budget) -> Attempt:
+        assert flag.wait(30)
+        budget.check()
+        return deed(step, tree, budget)
+
+    return waiting
+
+
+def telling(flag: Flag, deed: Deed) -> Deed:
+    def told(step: Step, tree: Tree, budget: Budget) -> Attempt:
+        try:
+            return deed(step, tree, budget)
+        finally:
+            flag.set()
+
+    return told
+
+
+def until_cancelled(step: Step, tree: Tree, budget: Budget) -> Attempt:
+    """Pays, and goes on until it is told to stop."""
+    budget.charge(COST)
+    tree.path("a.py").write_text("half")
+    while True:
+        budget.check()
+        time.sleep(0.01)
+
+
+def test_the_first_verified_success_side_by_side_ends_the_others(tmp_path: Path) -> None:
+    deeds = {"one": [until_cancelled], "two": [writes(GOOD)], "three": [until_cancelled]}
+    world, yard = abreast(tmp_path, deeds)
+    result = world.fix()
+    assert (result.status, result.files) == (Status.FIXED, ("a.py",))
+    assert world.remembered == [("two", "passed", ())]  # who was cancelled has not failed
+    assert result.receipt.paid_usd == pytest.approx(3 * COST)  # what was spent counts all the same
+    assert result.steps[0].attempts == 1
+    assert yard.places == []
+    assert list(tmp_path.glob("beside-*")) == []
+    assert (world.tree.root / "a.py").read_text() == GOOD
+
+
+def test_when_all_fail_side_by_side_each_is_a_lesson_and_the_best_is_kept(tmp_path: Path) -> None:
+    deeds = {"one": [writes(WORSE)], "two": [void()], "three": [writes(BAD)], "four": [writes(GOOD)]}
+    world, yard = abreast(tmp_path, deeds)
+    result = world.fix()
+    assert result.status is Status.FIXED
+    assert {(name, verdict) for name, verdict, _ in world.remembered} == {
+        ("one", "failed"), ("three", "failed"), ("four", "passed"),
+    }  # fmt: skip
+    assert len({outcome.id for outcome in world.memory.outcomes}) == 3
+    (last,) = [one for name, one, _ in world.backend.seen if name == "four"]
+    assert {lesson.candidate for lesson in last.lessons} == {"one", "three"}
+    assert yard.most <= 3
+
+
+def test_a_success_counts_although_another_one_ran_out_of_money(tmp_path: Path) -> None:
+    broke = Flag()
+    deeds = {
+        "one": [telling(broke, raises(BudgetExhausted("No money is left.")))],
+        "two": [after(broke, writes(GOOD))],
+    }
+    world, _ = abreast(tmp_path, deeds)
+    assert world.fix().status is Status.FIXED
+    world, _ = abreast(
+        tmp_path / "again", {"one": [raises(BudgetExhausted("No money."))], "two": [writes(BAD)]}
+    )
+    assert (world.fix().status, world.remembered) == (Status.BUDGET, [])
+
+
+def test_an_interrupt_side_by_side_leaves_no_place_behind(tmp_path: Path) -> None:
+    deeds = {"one": [raises(KeyboardInterrupt())], "two": [until_cancelled], "three": [until_cancelled]}
+    world, yard = abreast(tmp_path, deeds)
+    assert world.fix().status is Status.INTERRUPTED
+    assert yard.places == []
+    assert world.remembered == []
+
+
+def test_what_each_is_about_to_spend_is_kept_for_it(tmp_path: Path) -> None:
+    budget = RunBudget(max_cost=1.0, max_steps=1, max_time=1e9, clock=lambda: 0.0)
+    one, two = (Shared(budget, lambda: False) for _ in range(2))
+    one.affords(0.7)
+    assert two.remaining_usd == pytest.approx(0.3)
+    with pytest.raises(BudgetExhausted, match="others are spending"):
+        two.affords(0.5)
+    one.charge(0.1)
+    two.affords(0.5)
+    assert budget.spent_usd == pytest.approx(0.1)

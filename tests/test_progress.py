@@ -57,6 +57,7 @@ def trial(verdict: Verdict) -> Trial:
         choice=choice(),
         candidate=CHEAP,
         attempt=attempt,
+        whole=attempt,
         verdict=verdict,
     )
 

@@ -55,10 +55,10 @@ class RunTree:
         return tree
 
     def fork(self, folder: Path) -> RunTree:
-        """A second tree in `folder`, as this one is now; it knows the checkpoints of this one.
+        """A second tree in `folder`, as this one is now; it knows the checkpoints of this one. Several may be
+        made at the same time.
 
         Raises: SandboxUnavailable as `copy` does."""
-        self.checkpoint()
         twin = RunTree.copy(self.root, self.files(), folder)
         borrowed = twin.directory / "objects" / "info" / "alternates"
         borrowed.parent.mkdir(parents=True, exist_ok=True)
