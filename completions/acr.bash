@@ -13,7 +13,7 @@ _acr_reply() {
 # Whether $2 is a command of $1.
 _acr_child() {
     case "$1 $2" in
-    'acr fix' | 'acr chat' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr train' | 'acr models' | 'acr warm' | 'acr runs' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr memory export' | 'acr memory import' | 'acr memory reindex' | 'acr memory sync' | 'acr memory report' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr train policy' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr runs resume' | 'acr runs replay' | 'acr config show' | 'acr config path' | 'acr config get' | 'acr config set' | 'acr config unset' | 'acr config init') return 0 ;;
+    'acr fix' | 'acr chat' | 'acr apply' | 'acr undo' | 'acr route' | 'acr memory' | 'acr bench' | 'acr train' | 'acr models' | 'acr warm' | 'acr runs' | 'acr cache' | 'acr config' | 'acr doctor' | 'acr completion' | 'acr memory stats' | 'acr memory list' | 'acr memory show' | 'acr memory forget' | 'acr memory export' | 'acr memory import' | 'acr memory reindex' | 'acr memory sync' | 'acr memory report' | 'acr bench replay' | 'acr bench compare' | 'acr bench figure' | 'acr train policy' | 'acr models list' | 'acr models add' | 'acr models remove' | 'acr models test' | 'acr runs list' | 'acr runs show' | 'acr runs resume' | 'acr runs replay' | 'acr cache list' | 'acr cache prune' | 'acr config show' | 'acr config path' | 'acr config get' | 'acr config set' | 'acr config unset' | 'acr config init') return 0 ;;
     esac
     return 1
 }
@@ -32,6 +32,7 @@ _acr_value() {
     'acr fix --max-steps') echo any ;;
     'acr fix --max-time') echo any ;;
     'acr fix --attempts') echo any ;;
+    'acr fix --parallel') echo any ;;
     'acr fix --sandbox') echo 'choices:auto docker bubblewrap none' ;;
     'acr fix --image') echo any ;;
     'acr fix --network') echo 'choices:none on' ;;
@@ -123,6 +124,7 @@ _acr_value() {
     'acr runs resume --max-cost') echo any ;;
     'acr runs resume --max-steps') echo any ;;
     'acr runs resume --max-time') echo any ;;
+    'acr cache prune --older-than') echo any ;;
     *' -C') echo folders ;;
     *' --config') echo files ;;
     esac
@@ -131,7 +133,7 @@ _acr_value() {
 # What stands at the place $2 (from 0) of the command $1.
 _acr_place() {
     case "$1 $2" in
-    'acr 0') echo 'choices:fix chat apply undo route memory bench train models warm runs config doctor completion' ;;
+    'acr 0') echo 'choices:fix chat apply undo route memory bench train models warm runs cache config doctor completion' ;;
     'acr fix 0') echo any ;;
     'acr apply 0') echo runs ;;
     'acr undo 0') echo runs ;;
@@ -146,6 +148,7 @@ _acr_place() {
     'acr bench figure '*) echo files ;;
     'acr train 0') echo choices:policy ;;
     'acr models 0') echo 'choices:list add remove test' ;;
+    'acr models list 0') echo any ;;
     'acr models add 0') echo any ;;
     'acr models remove 0') echo configured ;;
     'acr models test 0') echo models ;;
@@ -153,6 +156,7 @@ _acr_place() {
     'acr runs show 0') echo runs ;;
     'acr runs resume 0') echo runs ;;
     'acr runs replay 0') echo runs ;;
+    'acr cache 0') echo 'choices:list prune' ;;
     'acr config 0') echo 'choices:show path get set unset init' ;;
     'acr config get 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
@@ -182,7 +186,7 @@ _acr_key() {
 _acr_flags() {
     case $1 in
     acr) printf '%s\n' -C -q --quiet -v --verbose --no-color --config --version -h --help ;;
-    'acr fix') printf '%s\n' --issue --log --test --model --allow --exclude --policy --max-cost --max-steps --max-time --attempts --sandbox --image --network --setup --commit --dry-run --plan-only --approve --yes --json -o --output -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr fix') printf '%s\n' --issue --log --test --model --allow --exclude --policy --max-cost --max-steps --max-time --attempts --parallel --sandbox --image --network --setup --commit --dry-run --plan-only --approve --yes --json -o --output -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr chat') printf '%s\n' --model --approve --test --sandbox --max-cost --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr apply') printf '%s\n' --yes --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr undo') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
@@ -204,7 +208,7 @@ _acr_flags() {
     'acr train') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr train policy') printf '%s\n' --name --kind --matrix --tasks --memory --train --held-out --embed --base --steps --batch --accumulate --rate --patience --every --characters --device --seed --fresh --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
-    'acr models list') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr models list') printf '%s\n' --known --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models add') printf '%s\n' --base-url --api-key-env --price --effort --family --edit --context -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models remove') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr models test') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
@@ -214,6 +218,9 @@ _acr_flags() {
     'acr runs show') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs resume') printf '%s\n' --max-cost --max-steps --max-time --yes --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr runs replay') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr cache') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr cache list') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr cache prune') printf '%s\n' --older-than --all --yes --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config show') printf '%s\n' --origin -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr config path') printf '%s\n' -h --help -C -q --quiet -v --verbose --no-color --config ;;

@@ -27,8 +27,8 @@ function __acr_models_list
 end
 
 complete -c acr -f
-set -g __acr_valued --accumulate --allow --api-key-env --approve --attempts --base --base-url --batch --before --budget --characters --commits --config --context --cost --device --dimension --edit --effort --every --exclude --family --half-life --held-out --image --issue --jobs --kind --log --matrix --max-cost --max-steps --max-time --model --name --network --only --output --patience --policy --price --prices --rate --repo --repository --sandbox --seed --seeds --setup --shared-accepts --since --status --steps --stream --tasks --test --trace --train --verdict --verifier-error --warm -C -n -o
-set -g __acr_commands 'fix' 'chat' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'train' 'train policy' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'runs resume' 'runs replay' 'config' 'config show' 'config path' 'config get' 'config set' 'config unset' 'config init' 'doctor' 'completion'
+set -g __acr_valued --accumulate --allow --api-key-env --approve --attempts --base --base-url --batch --before --budget --characters --commits --config --context --cost --device --dimension --edit --effort --every --exclude --family --half-life --held-out --image --issue --jobs --kind --log --matrix --max-cost --max-steps --max-time --model --name --network --older-than --only --output --parallel --patience --policy --price --prices --rate --repo --repository --sandbox --seed --seeds --setup --shared-accepts --since --status --steps --stream --tasks --test --trace --train --verdict --verifier-error --warm -C -n -o
+set -g __acr_commands 'fix' 'chat' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'train' 'train policy' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'runs resume' 'runs replay' 'cache' 'cache list' 'cache prune' 'config' 'config show' 'config path' 'config get' 'config set' 'config unset' 'config init' 'doctor' 'completion'
 
 function __acr_value_of_key
     switch (commandline -opc)[-1]
@@ -71,6 +71,7 @@ complete -c acr -n '__acr_at ' -a train -d 'Train a policy model on recorded out
 complete -c acr -n '__acr_at ' -a models -d 'The models that may be chosen.'
 complete -c acr -n '__acr_at ' -a warm -d 'Fill memory from this repository\'s own history.'
 complete -c acr -n '__acr_at ' -a runs -d 'Past runs.'
+complete -c acr -n '__acr_at ' -a cache -d 'What acr keeps on disk and could make again.'
 complete -c acr -n '__acr_at ' -a config -d 'Settings: show, set, set up.'
 complete -c acr -n '__acr_at ' -a doctor -d 'Check what acr needs on this machine.'
 complete -c acr -n '__acr_at ' -a completion -d 'Print a shell\'s completion script.'
@@ -87,6 +88,7 @@ complete -c acr -n '__acr_at fix' -l max-cost -x -d 'Most to spend'
 complete -c acr -n '__acr_at fix' -l max-steps -x -d 'Most steps'
 complete -c acr -n '__acr_at fix' -l max-time -x -d 'Most time (90s, 15m, 1h)'
 complete -c acr -n '__acr_at fix' -l attempts -x -d 'Most attempts at a step'
+complete -c acr -n '__acr_at fix' -l parallel -x -d 'Attempts side by side; the first success wins.'
 complete -c acr -n '__acr_at fix' -l sandbox -x -a 'auto docker bubblewrap none' -d 'Where tests run.'
 complete -c acr -n '__acr_at fix' -l image -x -d 'The container image for the tests.'
 complete -c acr -n '__acr_at fix' -l network -x -a 'none on' -d 'Network for the tests'
@@ -223,11 +225,12 @@ complete -c acr -n '__acr_at train policy' -l seed -x -d 'lora: of order and dro
 complete -c acr -n '__acr_at train policy' -l fresh -d 'lora: begin anew, also where a checkpoint is.'
 complete -c acr -n '__acr_at train policy' -l json -d 'The model\'s card as data.'
 complete -c acr -n '__acr_at train policy' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at models' -a list -d 'List the models that may be chosen, with price and key; and what was found but not accepted.'
+complete -c acr -n '__acr_at models' -a list -d 'List the models that may be chosen: price, context, what memory says; and what is not accepted yet.'
 complete -c acr -n '__acr_at models' -a add -d 'Add a model to the config file; from then on it may be chosen.'
 complete -c acr -n '__acr_at models' -a remove -d 'Take a model, or an accepted provider, out of the config file.'
 complete -c acr -n '__acr_at models' -a test -d 'Ask models for one word each, to see whether they answer; this is paid for.'
 complete -c acr -n '__acr_at models' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at models list' -l known -d 'The current models of the large providers instead: what can be added.'
 complete -c acr -n '__acr_at models list' -l json -d 'As data.'
 complete -c acr -n '__acr_at models list' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at models add' -l base-url -x -d 'An OpenAI-compatible endpoint.'
@@ -279,6 +282,16 @@ complete -c acr -n '__acr_at runs resume' -a '(acr completion --values runs 2>/d
 complete -c acr -n '__acr_at runs replay' -l json -d 'One JSON event a line; the outcome is the last.'
 complete -c acr -n '__acr_at runs replay' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at runs replay' -a '(acr completion --values runs 2>/dev/null)'
+complete -c acr -n '__acr_at cache' -a list -d 'List images, environments, packages, maps and the heavy parts of runs, the largest first.'
+complete -c acr -n '__acr_at cache' -a prune -d 'Remove what was not used for 30 days; a later run makes anew what it needs.'
+complete -c acr -n '__acr_at cache' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at cache list' -l json -d 'One thing a line, as data.'
+complete -c acr -n '__acr_at cache list' -s h -l help -d 'Show help.'
+complete -c acr -n '__acr_at cache prune' -l older-than -x -d 'Only what was not used for so long: 12h, 7d'
+complete -c acr -n '__acr_at cache prune' -l all -d 'However lately it was used.'
+complete -c acr -n '__acr_at cache prune' -l yes -d 'Without asking.'
+complete -c acr -n '__acr_at cache prune' -l json -d 'What was removed as data.'
+complete -c acr -n '__acr_at cache prune' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config' -a show -d 'Show every setting as it counts here, as TOML.'
 complete -c acr -n '__acr_at config' -a path -d 'Print where the config file is.'
 complete -c acr -n '__acr_at config' -a get -d 'Print the value of one key as it counts here, as TOML; nothing where it is not set.'

@@ -13,9 +13,10 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.runs import whole
-from acr_cli.cli.words import number, usd
+from acr_cli.cli.words import seconds, usd
 from acr_cli.errors import ProviderError, UsageError
-from acr_cli.records import SCHEMA, Candidate, Price
+from acr_cli.models.keys import missing_key
+from acr_cli.records import SCHEMA, Candidate
 from acr_cli.settings import Settings, load_environment
 from acr_cli.settings.keys import ended
 
@@ -25,76 +26,76 @@ app = group("The models that may be chosen.")
 
 
 @app.command("list", cls=Leaf)
-def list_(ctx: typer.Context, as_json: bool = typer.Option(False, "--json", help="As data.")) -> int:
-    """List the models that may be chosen, with price and key; and what was found but not accepted."""
+def list_(
+    ctx: typer.Context,
+    text: str = typer.Argument("", metavar="TEXT", help="Only those whose name holds it."),
+    known: bool = typer.Option(
+        False, "--known", help="The current models of the large providers instead: what can be added."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="As data."),
+) -> int:
+    """List the models that may be chosen: price, context, what memory says; and what is not accepted yet."""
     from acr_cli import build
-    from acr_cli.cli import shapes
-    from acr_cli.cli.proposals import found
-    from acr_cli.cli.table import say, show_table
-    from acr_cli.models.keys import missing_key
+    from acr_cli.cli import models_shown, shapes
+    from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
     settings = invocation.settings()
+    if known:
+        return _known(invocation, text, as_json=as_json)
     environment = load_environment(home=settings.home)
-    candidates = build.candidates(settings)
+    candidates = [each for each in build.candidates(settings) if text.lower() in each.id.lower()]
+    states, learned = models_shown.health(candidates, environment), models_shown.learned(settings)
     if as_json:
-        for candidate in candidates:
-            shapes.write(candidate_shape(candidate, environment))
+        for each in candidates:
+            shapes.write(models_shown.shape(each, learned.get(each.id), states[each.id], environment))
         return 0
-    columns = ["=model", ">USD/M in", ">out", ">context", "key", "where"]
-    show_table(invocation.out, columns, [_row(candidate, environment) for candidate in candidates])
-    lacking = [(c.id, name) for c in candidates if (name := missing_key(c, environment))]
-    for model, name in lacking:
+    models_shown.show(invocation.out, candidates, learned, states)
+    for model, name in [(c.id, name) for c in candidates if (name := _unset(c, environment))]:
         say(invocation.out, f"{model} needs {name}, which is not set.", "yellow")
+    if not text:
+        _show_proposals(invocation, settings)
+    return 0
+
+
+def _unset(candidate: Candidate, environment: Mapping[str, str]) -> str:
+    """The variable of a candidate's key that is not set, also where it may do without. Pure."""
+    named = candidate.api_key_env or ""
+    return missing_key(candidate, environment) or ("" if environment.get(named) else named)
+
+
+def _show_proposals(invocation: Invocation, settings: Settings) -> None:
+    """What was found but not accepted, and what was accepted but is not there."""
+    from acr_cli.cli.proposals import found
+    from acr_cli.cli.table import say
+
     proposals = found(settings)
     for proposal in proposals:
         if proposal.name not in settings.providers:
             say(invocation.out, f"{proposal.says} Not accepted yet: `acr config init`.", "dim")
     for name in sorted({*settings.providers} - {proposal.name for proposal in proposals}):
         say(invocation.out, f"{name} is accepted, but its key is not set or it does not answer.", "yellow")
+
+
+def _known(invocation: Invocation, text: str, *, as_json: bool) -> int:
+    from acr_cli.cli import models_shown, shapes
+    from acr_cli.models.known import table
+
+    if as_json:
+        for name, row in table().models.items():
+            if text.lower() in name.lower():
+                shapes.write({"type": "known_model", "schema": SCHEMA, "model": name, **row})
+    elif not models_shown.show_known(invocation.out, text):
+        raise UsageError(f"No current model's name holds {text!r}{_meant(text)}")
     return 0
 
 
-def candidate_shape(candidate: Candidate, environment: Mapping[str, str]) -> dict[str, object]:
-    """A candidate as JSON. Pure."""
-    return {
-        "type": "model",
-        "schema": SCHEMA,
-        "model": candidate.id,
-        "family": candidate.family,
-        "effort": candidate.effort,
-        "base_url": candidate.base_url,
-        "local": candidate.local,
-        "price": {
-            "input": candidate.price.input,
-            "output": candidate.price.output,
-            "per_second": candidate.price.per_second,
-            "source": candidate.price.source,
-        },
-        "context_window": candidate.context_window,
-        "key": _key(candidate, environment),
-    }
+def _meant(model: str) -> str:
+    """The end of a sentence about a name that nobody knows. Pure."""
+    from acr_cli.models.catalogue import near
 
-
-def _row(candidate: Candidate, environment: Mapping[str, str]) -> list[str]:
-    price = candidate.price
-    context = number(candidate.context_window) if candidate.context_window else "-"
-    where = candidate.base_url or ("this machine" if candidate.local else "its provider")
-    return [candidate.id, *_prices(price), context, _key(candidate, environment), where]
-
-
-def _prices(price: Price) -> tuple[str, str]:
-    if not price.known:
-        return "unpriced", ""
-    if price.per_second and not price.input and not price.output:
-        return f"{usd(price.per_second)}/s", ""
-    return f"{price.input:g}", f"{price.output:g}"
-
-
-def _key(candidate: Candidate, environment: Mapping[str, str]) -> str:
-    if candidate.api_key_env is None:
-        return "none needed" if candidate.local else "-"
-    return "set" if environment.get(candidate.api_key_env) else f"{candidate.api_key_env} is not set"
+    name = near(model)
+    return f"; did you mean {name!r}?" if name else "."
 
 
 @app.command(cls=Leaf)
@@ -153,7 +154,7 @@ def _check_provider(model: str, base_url: str | None) -> None:
         hint = f"An OpenAI-compatible endpoint is named openai/{model.rsplit('/', 1)[-1]}."
     else:
         hint = "Write PROVIDER/NAME, as anthropic/claude-opus-4-6, or openai/NAME with --base-url."
-    raise UsageError(f"{model} names no provider that is known.", hint=hint)
+    raise UsageError(f"{model} names no provider that is known{_meant(model)}", hint=hint)
 
 
 def _warn_unpriced(invocation: Invocation, model: str) -> None:
@@ -163,9 +164,10 @@ def _warn_unpriced(invocation: Invocation, model: str) -> None:
 
     added = [each for each in build.candidates(invocation.settings()) if each.model == model]
     if added and not all(each.price.known for each in added):
+        end = _meant(model).removeprefix(".")
         text = (
-            f"warning: no price of {model} is known, so a run leaves it out unless it has --max-cost inf;"
-            " give it a price with --price."
+            f"warning: no price of {model} is known{end or '.'} A run leaves it out unless it has"
+            " --max-cost inf; give it a price with --price."
         )
         say(invocation.err, text, "yellow")
 
@@ -242,17 +244,21 @@ def _models(settings: Settings) -> list[Candidate]:
 
 
 def _answers(settings: Settings, name: str, invocation: Invocation) -> bool:
-    """Whether a model answers; what it said, or why not, is shown."""
+    """Whether a model answers; what it said and what that cost, or why not, is shown."""
     from acr_cli import build
     from acr_cli.cli.table import say
 
     try:
-        said = build.probe(settings, name)
+        reply = build.probe(settings, name)
     except ProviderError as error:
         # One provider that fails is this command's result, not its end.
         say(invocation.out, error.message, "red")
         if error.hint:
             say(invocation.out, f"  {error.hint}")
         return False
-    say(invocation.out, f"{name} answers: {said}", "green")
+    say(
+        invocation.out,
+        f"{name} answers: {reply.content} ({usd(reply.cost_usd)}, {seconds(reply.seconds)})",
+        "green",
+    )
     return True

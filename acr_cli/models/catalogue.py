@@ -142,6 +142,20 @@ def detect(
     return tuple(found)
 
 
+def near(model: str) -> str:
+    """The current model that a name nobody knows most likely means, "" where none is near."""
+    from acr_cli.models.known import table
+    from acr_cli.settings.keys import closest
+
+    provider, name = provider_of(model), model.rpartition("/")[2]
+    known = {
+        each.partition("/")[2]: each
+        for each in reversed(list(table().models))
+        if not provider or provider_of(each) == provider
+    }
+    return known.get(closest(name, list(known)), "")
+
+
 def canonical(model: str) -> str:
     """A model's name without provider, date and tag, in lower case: "claude-opus-4-6". Pure."""
     name = model.lower().rsplit("/", 1)[-1]

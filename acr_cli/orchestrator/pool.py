@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from acr_cli.errors import ConfigurationError
 from acr_cli.records import Candidate
+from acr_cli.settings.keys import nearest
 
 
 def pool(
@@ -27,7 +28,8 @@ def pool(
     for name in (*((model,) if model else ()), *allow):
         if not any(matches(c, name) for c in candidates):
             raise ConfigurationError(
-                f"No model {name!r} is in the pool.", hint=f"Known: {known}. `acr models add` adds one."
+                f"No model {name!r} is in the pool{nearest(name, [c.id for c in candidates])}",
+                hint=f"Known: {known}. `acr models add` adds one.",
             )
     wanted = (model,) if model else allow
     chosen = [c for c in candidates if not wanted or any(matches(c, name) for name in wanted)]

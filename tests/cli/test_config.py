@@ -154,7 +154,7 @@ def test_models_are_added_and_removed(acr, file: Path) -> None:
     assert mine.price is not None
     assert (mine.price.input, mine.price.output) == (0.5, 1.5)
     listed = acr("models", "list").stdout
-    for word in ("openai/mine@low", "openai/mine@high", "MY_KEY is not set", "builtin/repair"):
+    for word in ("openai/mine@low", "openai/mine@high", "needs MY_KEY, which is not set", "builtin/repair"):
         assert word in listed
     shapes = [json.loads(line) for line in acr("models", "list", "--json").stdout.splitlines()]
     assert {"openai/mine@low", "builtin/repair"} <= {shape["model"] for shape in shapes}

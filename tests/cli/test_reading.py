@@ -69,6 +69,18 @@ def test_memory_stats_of_an_empty_memory(acr, acr_home: Path) -> None:
     assert not acr_home.exists()
 
 
+def test_models_list_says_what_memory_says(acr, remembered: None, acr_home: Path) -> None:
+    (acr_home / "config.toml").write_text(
+        '[[model]]\nid = "openai/weak"\nbase_url = "http://127.0.0.1:9/v1"\nprice = {input = 1, output = 2}\n'
+    )
+    found = {
+        m["model"]: m["memory"] for m in map(json.loads, acr("models", "list", "--json").stdout.splitlines())
+    }
+    assert found["openai/weak"] == {"outcomes": 2, "success_rate": 1.0, "mean_cost_usd": pytest.approx(0.01)}
+    assert found["builtin/repair"] is None
+    assert "2 tries, 100 % passed, $0.01 each" in acr("models", "list").stdout
+
+
 def test_memory_stats_by_model_and_dimension(acr, remembered: None) -> None:
     text = acr("memory", "stats").stdout
     assert "3 outcomes of at most 20,000" in text
