@@ -433,6 +433,18 @@ class Edit:
     target: str = ""  # where the file is moved to, as it is; nothing else happens to it then
 
 
+class FormatScores(Protocol):
+    """How often a candidate's edits could be read and applied, by edit format; kept between runs."""
+
+    def of(self, candidate: str) -> Mapping[str, tuple[int, int]]:
+        """(edits that could, edits that could not) by format."""
+        ...
+
+    def count(self, candidate: str, edit_format: str, *, right: int, wrong: int) -> None:
+        """Add what one attempt has shown. Never raises."""
+        ...
+
+
 class EditFormat(Protocol):
     """How a model writes an edit down."""
 

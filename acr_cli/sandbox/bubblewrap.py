@@ -28,6 +28,7 @@ from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import dependencies, install, programs
+from acr_cli.sandbox.caches import packages_of
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import Interpreter, base_interpreter, cached_environment, users_environment
 from acr_cli.sandbox.languages import prepare_each
@@ -201,7 +202,7 @@ class Bubblewrap:
         self.place = replace(bare, visible=(*bare.visible, made), variables=variables)
 
     def _install(self, recipe: Recipe, tree: Path, base: Interpreter, venv: Path) -> None:
-        self.place = _Place(visible=base.prefixes, variables={"PIP_NO_CACHE_DIR": "1"})
+        self.place = _Place(visible=base.prefixes, variables={})
         script = install.script(recipe, venv=str(venv), python=str(base.program))
         self._run_setup(recipe, tree, venv, script=script)
 
@@ -216,12 +217,16 @@ class Bubblewrap:
             variables["PIP_FIND_LINKS"] = " ".join([*links, *map(str, folders)])
         names, file = install.certificates(self._environ)
         variables.update(dict.fromkeys(names, str(file)))
+        packages = packages_of(self._home, recipe.repository)
+        variables.update(install.packages(str(packages)))
         folder.mkdir()
         visible = (*self.place.visible, *folders, *([file] if file else []))
         self.place = replace(self.place, visible=visible)
         with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as copy:
-            session = BubblewrapSession(self, copy, network=bool(recipe.setup), writable=(folder,))
-            install.check(session.run(script, environment=variables, limits=install.limits(self.limits)))
+            writable = (folder, packages)
+            session = BubblewrapSession(self, copy, network=bool(recipe.setup), writable=writable)
+            result = session.run(script, environment=variables, limits=install.limits(self.limits))
+        install.check(result, install.keep_log(self._home, self._run_id, recipe, result.output))
 
     @contextlib.contextmanager
     def open(self, tree: Path) -> Iterator[BubblewrapSession]:

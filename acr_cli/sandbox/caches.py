@@ -39,6 +39,14 @@ def home_of(home: Path) -> str:
     return hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:16]
 
 
+def packages_of(home: Path, repository: str) -> Path:
+    """The folder of a repository's downloads, made where it is absent; none of another's is ever read."""
+    folder = home.absolute() / "cache" / "packages" / owner_of(repository)
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    return folder
+
+
 def note_use(home: Path, image: str) -> None:
     """Remember that an image was used now; an engine does not. A full disk remembers nothing."""
     marks = home / "cache" / "images"

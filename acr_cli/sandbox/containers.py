@@ -237,7 +237,7 @@ def bounds(engine: Engine, limits: Limits) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def finished(
-    volume: Volume, argv: Sequence[str], *, limits: Limits, **options: Any
+    volume: Volume, argv: Sequence[str], *, limits: Limits, mounts: Sequence[Any] = (), **options: Any
 ) -> Iterator[tuple[Container, CommandResult]]:
     """A container that has run one command on the volume, and how it went; removed when the context is left.
 
@@ -254,7 +254,7 @@ def finished(
                 command=list(argv[1:]),
                 name=name,
                 labels=volume.labels(),
-                mounts=[volume.mount()],
+                mounts=[volume.mount(), *mounts],
                 working_dir=f"{ROOT}/work",
                 healthcheck={"test": ["NONE"]},
                 # Read while it is written, and kept nowhere: a log file on the engine's disk could fill it.

@@ -60,7 +60,13 @@ class Docker:
         self.network = network
         self.labels = Labels(run=run_id, home=home_of(home))
         self._images = Images(
-            engine=engine, labels=self.labels, chosen=image, limits=limits, emit=emit, environ=environ
+            engine=engine,
+            labels=self.labels,
+            chosen=image,
+            limits=limits,
+            emit=emit,
+            environ=environ,
+            home=home,
         )
         self._image = ""
         self._image_name = image or ""

@@ -22,6 +22,7 @@ from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import dependencies, install, owner
+from acr_cli.sandbox.caches import packages_of
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import base_interpreter, cached_environment, users_environment
 from acr_cli.sandbox.languages import prepare_each
@@ -109,8 +110,10 @@ class Host:
         variables = {name: self._environ[name] for name in wanted if name in self._environ}
         with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as folder:
             session = HostSession(self, folder)
+            variables |= install.packages(str(packages_of(self._home, recipe.repository)))
             limits = install.limits(self.limits)
-            install.check(session.run(script, environment={**variables, **(more or {})}, limits=limits))
+            result = session.run(script, environment={**variables, **(more or {})}, limits=limits)
+        install.check(result, install.keep_log(self._home, self._run_id, recipe, result.output))
 
     @contextlib.contextmanager
     def open(self, tree: Path) -> Iterator[HostSession]:

@@ -17,6 +17,7 @@ from acr_cli.errors import SandboxUnavailable
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import Limits, Recipe
 from acr_cli.sandbox import dependencies, install
+from acr_cli.sandbox.caches import owner_of
 from acr_cli.sandbox.containers import (
     HOME_LABEL,
     OWNER_LABEL,
@@ -48,6 +49,7 @@ DEFAULT_IMAGES: Mapping[str, str] = {
 }
 """Base image by language, where neither the user nor the repository names one."""
 
+_PACKAGES = "/acr-packages"
 VENV = "/opt/acr-venv"
 CACHE_LABEL = "acr.cache"
 _KEPT = 3  # images of one repository
@@ -71,8 +73,10 @@ class Images:
         limits: Limits,
         emit: Emit,
         environ: Mapping[str, str],
+        home: Path,
     ) -> None:
         self._engine = engine
+        self._home = home
         self._labels = labels
         self._chosen = chosen
         self._limits = limits
@@ -159,14 +163,22 @@ class Images:
                 "user": "0:0",
                 "network_mode": "bridge" if self._engine.bridge else "host",
             }
-            with finished(volume, ["/bin/sh", f"{ROOT}/setup/run"], limits=limits, **options) as (
-                container,
-                result,
-            ):
-                install.check(result)
+            argv, mounts = ["/bin/sh", f"{ROOT}/setup/run"], [self._packages(recipe.repository)]
+            with finished(volume, argv, limits=limits, mounts=mounts, **options) as (container, result):
+                install.check(result, install.keep_log(self._home, self._labels.run, recipe, result.output))
                 image = self._commit(container, recipe, base, key)
         self._forget_old(recipe.repository)
         return image
+
+    def _packages(self, repository: str) -> Any:
+        """The volume of a repository's downloads; none of another's is ever read."""
+        from docker.types import Mount
+
+        name = f"acr-packages-{self._labels.home}-{owner_of(repository)}"
+        labels = {REPOSITORY_LABEL: repository, HOME_LABEL: self._labels.home}
+        with broken("make a volume"):
+            self._engine.client.volumes.create(name=name, labels=labels)  # as it is, where it is there
+        return Mount(target=_PACKAGES, source=name, type="volume", no_copy=True)
 
     def _fill(self, volume: Volume, recipe: Recipe, tree: Path) -> None:
         links, folders = install.wheel_folders(self._environ)
@@ -176,7 +188,7 @@ class Images:
             **dict.fromkeys(names, f"{ROOT}/setup/certificates.pem"),
             "HOME": f"{ROOT}/setup/home",
             dependencies.VARIABLE: dependencies.IN_IMAGE,
-            "PIP_NO_CACHE_DIR": "1",
+            **install.packages(_PACKAGES),
             "PIP_ROOT_USER_ACTION": "ignore",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             **({"PIP_FIND_LINKS": " ".join(links)} if links else {}),

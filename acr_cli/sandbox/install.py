@@ -16,6 +16,7 @@ from pathlib import Path
 
 from acr_cli.errors import SandboxUnavailable
 from acr_cli.protocols import CommandResult, Limits, Recipe
+from acr_cli.redaction import redact
 from acr_cli.sandbox import dependencies
 from acr_cli.sandbox.files import entries
 
@@ -32,6 +33,26 @@ _SETTINGS = (
     *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
 )
 _CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+
+PACKAGES = "ACR_PACKAGES"
+_PACKAGES = {
+    "PIP_CACHE_DIR": "pip",
+    "UV_CACHE_DIR": "uv",
+    "npm_config_cache": "npm",
+    "npm_config_store_dir": "pnpm",
+    "YARN_CACHE_FOLDER": "yarn",
+    "COMPOSER_CACHE_DIR": "composer",
+    "BUNDLE_USER_CACHE": "bundle",
+}
+"""Variables by which package managers are told where they may keep downloads."""
+# The others download into what the tests use: that is copied from the last time's, and back.
+_TAKE = """if [ -d "${{ACR_PACKAGES:-/nonexistent}}"/{d} ]; then
+  mkdir -p "$(dirname "$ACR_DEPENDENCIES"/{d})"; cp -R "$ACR_PACKAGES"/{d} "$ACR_DEPENDENCIES"/{d} || true
+fi"""
+_KEEP = """if [ -n "${{ACR_PACKAGES:-}}" ] && [ -d "$ACR_DEPENDENCIES"/{d} ]; then
+  rm -rf "$ACR_PACKAGES"/{d}; mkdir -p "$(dirname "$ACR_PACKAGES"/{d})"
+  cp -R "$ACR_DEPENDENCIES"/{d} "$ACR_PACKAGES"/{d} || true
+fi"""
 
 _PIP = '#!/bin/sh\\nexec "%s/bin/python" -m pip "$@"\\n'
 
@@ -83,6 +104,23 @@ def key(recipe: Recipe, tree: Path, *more: str) -> str:
     return digest.hexdigest()
 
 
+def packages(folder: str) -> dict[str, str]:
+    """What makes package managers keep their downloads in a folder, one of each repository. Pure."""
+    kept = {name: f"{folder}/{place}" for name, place in _PACKAGES.items()}
+    return {PACKAGES: folder, **kept}
+
+
+def keep_log(home: Path, run: str, recipe: Recipe, output: str) -> Path | None:
+    """The file of the run that holds what installing has printed, without secrets; None on a full disk."""
+    log = home / "runs" / run / f"install-{recipe.language or 'command'}.log"
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(redact(output), encoding="utf-8")
+    except OSError:
+        return None
+    return log
+
+
 def limits(usual: Limits) -> Limits:
     """What binds while dependencies are installed."""
     return Limits(
@@ -108,8 +146,10 @@ def script(recipe: Recipe, *, venv: str, python: str = "", compile_all: bool = F
         ]
     else:
         lines.append(f'mkdir -p "${dependencies.VARIABLE}"')
+    lines += [_TAKE.format(d=shlex.quote(d)) for d in recipe.downloads]
     for command in recipe.setup:
         lines += [f"printf '+ %s\\n' {shlex.quote(command)}", f"sh -ec {shlex.quote(command)}"]
+    lines += [_KEEP.format(d=shlex.quote(d)) for d in recipe.downloads]
     if recipe.language == "python" and compile_all:
         lines += [f"python -c {shlex.quote(_COMPILE)} || true", f'"$base" -c {shlex.quote(_COMPILE)} || true']
     return "\n".join([*lines, ""])
@@ -133,8 +173,8 @@ def _make_venv(*, with_pip: bool) -> list[str]:
     ]
 
 
-def check(result: CommandResult) -> None:
-    """Raises: SandboxUnavailable with the end of the log when installing failed."""
+def check(result: CommandResult, log: Path | None) -> None:
+    """Raises: SandboxUnavailable with the end of the log, and where all of it is, when installing failed."""
     if result.exit_code == 0 and not result.timed_out:
         return
     how = (
@@ -144,8 +184,9 @@ def check(result: CommandResult) -> None:
         if result.out_of_memory
         else f"failed with exit code {result.exit_code}"
     )
-    log = result.output.strip()[-_TAIL:]
+    tail = redact(result.output).strip()[-_TAIL:]
+    where = f" All of the log: {log}" if log else ""
     raise SandboxUnavailable(
-        f"Installing the repository's dependencies {how}:\n{log}" if log else f"Installing {how}.",
-        hint="Give the install command with --setup, or an image that has the dependencies with --image.",
+        f"Installing the repository's dependencies {how}:\n{tail}" if tail else f"Installing {how}.",
+        hint=f"Give the install command with --setup, or an image that has them with --image.{where}",
     )

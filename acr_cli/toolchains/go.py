@@ -65,6 +65,7 @@ class Go(Tabled):
             language=self.language,
             setup=tuple(map(_cached, [setup] if setup else [*commands, *warm])),
             manifests=files,
+            downloads=("mod/cache/download", "go-build"),
         )
 
     def plan(self, tree: Path, *, command: str | None, tests: Sequence[str], scratch: str) -> TestPlan | None:

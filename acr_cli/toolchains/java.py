@@ -65,6 +65,7 @@ class Java(Tabled):
             setup=tuple(commands),
             manifests=tuple(files),
             installed=("~/.m2/repository",),
+            downloads=("repository", "gradle/caches"),
         )
 
     def plan(self, tree: Path, *, command: str | None, tests: Sequence[str], scratch: str) -> TestPlan | None:

@@ -52,7 +52,12 @@ class Rust(Tabled):
         files += [name for name in more if (tree / name).exists()]
         commands = [setup] if setup else list(_fetch(tree, manifests))
         home = 'export CARGO_HOME="$ACR_DEPENDENCIES/cargo"; '
-        return Recipe(language=self.language, setup=tuple(home + c for c in commands), manifests=tuple(files))
+        return Recipe(
+            language=self.language,
+            setup=tuple(home + c for c in commands),
+            manifests=tuple(files),
+            downloads=("cargo/registry", "cargo/git"),
+        )
 
     def plan(self, tree: Path, *, command: str | None, tests: Sequence[str], scratch: str) -> TestPlan | None:
         """The user's command if there is one, else `cargo test` where the sources have tests."""

@@ -74,6 +74,9 @@ def no_images_left(project: Path) -> Iterator[None]:
     try:
         for image in client.images.list(filters={"label": f"acr.repository={project}"}):
             client.images.remove(str(image.id), force=True)
+        for name in (str(project), f"{project} of somebody else"):
+            for volume in client.volumes.list(filters={"label": f"acr.repository={name}"}):
+                volume.remove()
     finally:
         client.close()
 
@@ -120,6 +123,24 @@ def test_a_key_is_of_one_repository_its_manifests_and_its_commands(project: Path
     assert len({first, *others}) == 5
 
 
+def test_downloads_are_kept_for_the_next_setup_of_the_same_repository_alone(
+    opener: Opener, opened: Opened, project: Path
+) -> None:
+    find = 'test -d "$PIP_CACHE_DIR" && test -e "$ACR_PACKAGES/pip/seen" && cat "$ACR_DEPENDENCIES/store/one"'
+    leave = 'mkdir -p "$PIP_CACHE_DIR" "$ACR_DEPENDENCIES/store" && touch "$PIP_CACHE_DIR/seen"'
+    first = replace(
+        recipe(project, f"{leave} && echo a module > $ACR_DEPENDENCIES/store/one"),
+        language="go",
+        downloads=("store",),
+    )
+    opened.sandbox.prepare(first, project)
+    opener(opened.sandbox.name).sandbox.prepare(replace(first, setup=(find,)), project)
+    other = replace(first, setup=(find,), repository=f"{project} of somebody else")
+    another = opener(opened.sandbox.name).sandbox
+    with pytest.raises(SandboxUnavailable, match="exit code 1"):
+        another.prepare(other, project)
+
+
 def test_the_setup_sees_the_manifests_and_nothing_else(opened: Opened, project: Path) -> None:
     opened.sandbox.prepare(recipe(project, "test -e requirements.txt && ! test -e source.py"), project)
 
@@ -134,6 +155,9 @@ def test_a_failing_setup_shows_its_log_and_leaves_nothing(opened: Opened, projec
     assert "never" not in caught.value.message.splitlines()
     assert "--setup" in caught.value.hint
     assert caught.value.exit_code == 4
+    log = opened.home / "runs" / opened.run_id / "install-python.log"
+    assert str(log) in caught.value.hint
+    assert "+ echo so far so good" in log.read_text()
     assert list(opened.home.glob("cache/envs/*/venv")) == []
 
 
