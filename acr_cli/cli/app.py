@@ -112,13 +112,19 @@ class Lazy(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Commands first, then the options in two columns: all of it is to fit on one screen."""
-        width = max(map(len, COMMANDS))
+        narrow = formatter.width < WIDE
+        margin, width = max(map(len, SECTIONS)) + 2, max(map(len, COMMANDS))
         for title, names in SECTIONS.items():
-            formatter.write(f"{title}:\n")
-            formatter.write("".join(f"  {name:<{width}}  {COMMANDS[name][1]}\n" for name in names))
+            rows = [(name, COMMANDS[name][1]) for name in names]
+            if narrow:
+                formatter.write(f"{title}:\n")
+                formatter.write_dl(rows)
+                continue
+            for number, (name, says) in enumerate(rows):
+                formatter.write(f"{'' if number else title:<{margin}}{name:<{width}}  {says}\n")
         options = [record for param in self.get_params(ctx) if (record := param.get_help_record(ctx))]
         formatter.write("Options, before or after a command:\n")
-        if formatter.width < WIDE:
+        if narrow:
             formatter.write_dl(options)
         else:
             formatter.write("".join(f"{line}\n" for line in _in_two_columns(options)))
