@@ -60,6 +60,10 @@ class Repeats:
             finally:
                 tree.restore(now)
             flaky |= {test for test, passed in before.items() if len(set(passed)) > 1}
+            # Alone it failed before the change, too: that says nothing of what it does among all others.
+            unclear = [test for test, passed in before.items() if not any(passed)]
+            whole = self._whole(tree, report) if unclear else None
+            flaky |= set(unclear) & set(whole.passing() if whole else ())
         return tuple(test for test in ids if test in flaky)
 
     def of_fixed(

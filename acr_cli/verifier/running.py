@@ -29,7 +29,7 @@ from acr_cli.verifier.joining import joined
 
 SCRATCH = "/acr-scratch"  # stands in a plan for the session's scratch folder until there is a session
 CANARY = "canary"  # what stands for a canary's random name in the ids of `SuiteReport.canaries`
-_MARGIN = 0.1  # of a time limit, for what a runner does after its last test: 2 s at least
+_MARGIN = 0.1  # of a time limit, for what a runner does after its last test: 5 s at least
 
 
 def random_token() -> str:
@@ -90,7 +90,7 @@ class Copy:
         name = f"acrcanary{self.runner.token()}"
         placed = place(plan, session.scratch)
         if guard and self.runner.guards and isinstance(toolchain, Guards):
-            box = limit - max(2.0, _MARGIN * limit)
+            box = limit - min(0.5 * limit, max(5.0, _MARGIN * limit))
             guarded = toolchain.guarded(self.tree.root, placed, name=name, seconds=max(0.0, box), again=again)
             placed = guarded or placed
         if self._reports:

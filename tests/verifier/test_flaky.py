@@ -1,0 +1,110 @@
+"""Tests that flip without a change, suites that take long, and what is run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acr_cli.records import Evidence, Failed, Passed, Verdict
+
+MakeBench = Callable[..., Any]
+
+WRONG = "def add(a, b):\n    return a - b\n\n\ndef one():\n    return 1\n"
+RIGHT = WRONG.replace("a - b", "a + b")
+ADD = "def test_add():\n    from calc import add\n    assert add(1, 2) == 3\n"
+ONE = "def test_one():\n    from calc import one\n    assert one() == 1\n"
+
+
+def flips(counter: Path, fails_at: str) -> str:
+    """A test that fails at these of its runs, counted over all copies of the tree."""
+    return (
+        f"def test_flips():\n    from pathlib import Path\n    seen = Path({str(counter)!r})\n"
+        "    n = len(seen.read_text()) if seen.exists() else 0\n    seen.write_text('x' * (n + 1))\n"
+        f"    assert n not in {fails_at}\n"
+    )
+
+
+def evidence(verdict: Verdict, kind: type[Passed | Failed]) -> Evidence:
+    assert isinstance(verdict, kind), verdict
+    return verdict.evidence
+
+
+def test_a_target_that_flips_is_quarantined_and_named(bench: MakeBench, tmp_path: Path) -> None:
+    at = bench({"calc.py": WRONG, "test_a.py": ADD + "\n\n" + flips(tmp_path / "n", "{0, 2, 4}")})
+    baseline = at.baseline()
+    assert baseline.targets == ("test_a.py::test_add",)
+    assert baseline.flaky == ("test_a.py::test_flips",)
+    assert any("test_a.py::test_flips passes and fails without any change" in t for t in at.notices())
+    found = evidence(at.attempt(baseline, {"calc.py": RIGHT}), Passed)
+    assert found.flaky == ("test_a.py::test_flips",)
+    assert (found.fixed, found.broken) == (("test_a.py::test_add",), ())
+
+
+# Run 0 is the baseline, and run 1 the one after the change; 2 and 3 follow at once, in the same process.
+BY_CHANCE = {
+    "it flips with the change": "{1, 3, 4}",
+    "it flips before the change": "{1, 2, 3, 5}",
+    "it passes among all others": "{1, 2, 3, 4, 5}",
+}
+
+
+@pytest.mark.parametrize("how", BY_CHANCE)
+def test_a_test_that_broke_by_chance_does_not_count_against_the_attempt(
+    bench: MakeBench, tmp_path: Path, how: str
+) -> None:
+    flipping = flips(tmp_path / "n", BY_CHANCE[how])
+    at = bench({"calc.py": WRONG, "test_a.py": ADD + "\n\n" + flipping})
+    baseline = at.baseline()
+    found = evidence(at.attempt(baseline, {"calc.py": RIGHT}), Passed)
+    assert found.flaky == ("test_a.py::test_flips",)
+    assert any("test_flips" in text for text in at.notices())
+
+
+def test_a_test_that_is_truly_broken_stays_broken(bench: MakeBench) -> None:
+    at = bench({"calc.py": WRONG, "test_a.py": ADD + "\n\n" + ONE})
+    found = evidence(at.attempt(at.baseline(), {"calc.py": RIGHT.replace("return 1", "return 2")}), Failed)
+    assert (found.broken, found.flaky) == (("test_a.py::test_one",), ())
+
+
+def test_a_test_that_fails_only_among_others_is_a_target(bench: MakeBench) -> None:
+    first = "import calc\n\ndef test_a():\n    calc.table.append(1)\n"
+    second = "import calc\n\ndef test_b():\n    assert calc.fresh() == []\n"
+    wrong = "table = []\n\n\ndef fresh():\n    return table\n"
+    at = bench({"calc.py": wrong, "test_a.py": first, "test_b.py": second})
+    baseline = at.baseline()
+    assert (baseline.targets, baseline.flaky) == (("test_b.py::test_b",), ())
+    evidence(at.attempt(baseline, {"calc.py": wrong.replace("return table", "return []")}), Passed)
+
+
+@pytest.mark.parametrize("test", ["pytest", "python -m unittest"])
+def test_a_target_that_passes_only_sometimes_is_not_fixed(
+    bench: MakeBench, tmp_path: Path, test: str
+) -> None:
+    files = {"calc.py": WRONG, "test_a.py": ADD}
+    if test != "pytest":
+        case = "import unittest\n\nclass T(unittest.TestCase):\n    def test_add(self):\n"
+        files["test_a.py"] = case + "        from calc import add\n        self.assertEqual(add(1, 2), 3)\n"
+    at = bench(files, test=test)
+    lucky = (
+        "import pathlib\n\n\ndef add(a, b):\n"
+        f"    seen = pathlib.Path({str(tmp_path / 'n')!r})\n"
+        "    n = len(seen.read_text()) if seen.exists() else 0\n    seen.write_text('x' * (n + 1))\n"
+        "    return a + b if n % 2 == 0 else 0\n"
+    )
+    found = evidence(at.attempt(at.baseline(), {"calc.py": lucky}), Failed)
+    assert len(found.unfixed) == 1
+    assert "it passes only sometimes" in found.reason
+
+
+def test_a_suite_that_is_stopped_gives_a_partial_verdict_that_says_so(bench: MakeBench) -> None:
+    late = "import time\n\ndef test_slow():\n    time.sleep(4.5)\n\ndef test_last():\n    pass\n"
+    at = bench({"calc.py": WRONG, "test_a.py": ADD + "\n\n" + ONE, "test_z.py": late}, seconds=9)
+    baseline = at.baseline()
+    assert baseline.report.partial
+    assert "test_z.py::test_last" not in {case.id for case in baseline.report.cases}
+    assert any("did not end within 9 s: 3 of them ran" in text for text in at.notices())
+    found = evidence(at.attempt(baseline, {"calc.py": RIGHT}), Passed)
+    assert any(note.startswith("Partial: ") for note in found.notes)
