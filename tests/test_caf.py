@@ -13,12 +13,14 @@ from threading import Event as Flag
 
 import pytest
 
-from acr_cli.abreast import Place
+from acr_cli.abreast import Place, side_by_side
 from acr_cli.agent.budget import RunBudget, Shared
 from acr_cli.caf import NOT_WORTH_IT, Loop, Parts
+from acr_cli.course import Bid
 from acr_cli.errors import BaselineCannotStart, BudgetExhausted, Interrupted, SandboxBroken, StoreError
 from acr_cli.events import Event, Notice, PlanMade
 from acr_cli.orchestrator.policies import open_policy
+from acr_cli.progress import Trial
 from acr_cli.protocols import Backend, Budget, Recipe, Sandbox, Session, Tree
 from acr_cli.records import (
     OWN_TEST,
@@ -817,9 +819,10 @@ class Yard:
     world: World
     places: list[str] = field(default_factory=list)
     most: int = 0
+    left: int = 0  # how often somebody did not end by himself
 
     @contextmanager
-    def beside(self, name: str, number: int, stopped: Callable[[], bool]) -> Iterator[Place]:
+    def place(self, name: str, number: int, stopped: Callable[[], bool]) -> Iterator[Place]:
         folder = self.world.folder / f"beside-{name}"
         budget = Shared(self.budget, stopped)
         self.places.append(name)
@@ -837,6 +840,9 @@ class Yard:
             shutil.rmtree(folder)
             self.places.remove(name)
 
+    def leave(self) -> None:
+        self.left += 1
+
     @property
     def budget(self) -> RunBudget:
         found = self.world.parts["budget"]
@@ -848,7 +854,7 @@ def abreast(folder: Path, deeds: Mapping[str, Sequence[Deed]], *, cap: float = 1
     world = World(folder=folder, deeds=deeds)
     yard = Yard(world=world)
     budget = RunBudget(max_cost=cap, max_steps=20, max_time=1e9, clock=lambda: 0.0)
-    world.parts = {"parallel": 3, "beside": yard.beside, "budget": budget}
+    world.parts = {"parallel": 3, "beside": yard, "budget": budget}
     return world, yard
 
 
@@ -941,3 +947,38 @@ def test_what_each_is_about_to_spend_is_kept_for_it(tmp_path: Path) -> None:
     one.charge(0.1)
     two.affords(0.5)
     assert budget.spent_usd == pytest.approx(0.1)
+    two.leave()  # a call that nobody waits for counts at its estimate, once
+    two.charge(0.4)
+    assert budget.spent_usd == pytest.approx(0.6)
+
+
+def test_who_does_not_stop_by_himself_is_left(tmp_path: Path) -> None:
+    free = Flag()
+
+    def deaf(step: Step, tree: Tree, budget: Budget) -> Attempt:
+        assert free.wait(30)
+        return Attempt(candidate="")
+
+    world, yard = abreast(tmp_path, {"one": [deaf], "two": [writes(GOOD)]})
+    bids = [
+        Bid(
+            context=Context(text=""),
+            choice=Choice(candidate=name, propensity=1.0, policy="fixed", reason=""),
+            candidate=candidate(name),
+        )
+        for name in ("one", "two")
+    ]
+
+    def attempt(bid: Bid, place: Place) -> Trial:
+        done = world.backend.attempt(step(), bid.candidate, place.tree, place.sandbox, place.budget)
+        verdict = Passed(evidence=Evidence(u=1.0))
+        return Trial(
+            number=1, step=step(), attempt=done, whole=done, verdict=verdict,
+            context=bid.context, choice=bid.choice, candidate=bid.candidate,
+        )  # fmt: skip
+
+    try:
+        (trial,) = side_by_side(bids, yard, attempt, patience=0.05)
+    finally:
+        free.set()
+    assert (trial.candidate.id, yard.left) == ("two", 1)

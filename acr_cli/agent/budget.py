@@ -75,9 +75,10 @@ class RunBudget:
             self._held[who] = usd or 0.0
         self.affords(usd)
 
-    def let_go(self, who: object) -> None:
+    def let_go(self, who: object) -> float:
+        """What was kept, in USD."""
         with self._lock:
-            self._held.pop(who, None)
+            return self._held.pop(who, 0.0)
 
     def held(self, *, but: object) -> float:
         """USD that is kept for others."""
@@ -110,6 +111,7 @@ class Shared:
     def __init__(self, budget: RunBudget, stopped: Callable[[], bool]) -> None:
         self._budget = budget
         self._stopped = stopped
+        self._left = False
 
     @property
     def spent_usd(self) -> float:
@@ -133,8 +135,18 @@ class Shared:
         self._budget.hold(self, usd)
 
     def charge(self, usd: float) -> None:
+        held = self._budget.let_go(self)
+        if not self._left or held:
+            self._budget.charge(usd)
+
+    def let_go(self) -> None:
+        """Nothing more is spent."""
         self._budget.let_go(self)
-        self._budget.charge(usd)
+
+    def leave(self) -> None:
+        """Count what a call that is under way may cost; what it really costs is not heard of any more."""
+        self._left = True
+        self._budget.charge(self._budget.let_go(self))
 
     def count_step(self) -> None:
         self._budget.count_step()

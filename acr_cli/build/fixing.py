@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
 from acr_cli.build.asking import AskedBackend, Asks, NotedAnswers, RecordedAnswers
+from acr_cli.build.branching import Branches, fitting, machine_memory
 from acr_cli.build.checkpoints import Keeper, as_it_began, may_go_on, note_beginning, reached
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
@@ -37,7 +38,6 @@ from acr_cli.protocols import (
     Sandbox,
     Store,
     Toolchain,
-    Verifier,
 )
 from acr_cli.records import Candidate, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
@@ -49,6 +49,9 @@ from acr_cli.worktree.kept import changes_since
 from acr_cli.worktree.repository import Repository, open_repository
 from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
 from acr_cli.worktree.tree import RunTree
+
+if TYPE_CHECKING:
+    from acr_cli.verifier.verifier import Verifier as TestVerifier
 
 
 def run(
@@ -193,6 +196,23 @@ class Job:
             max_time=settings.max_time,
             clock=time.monotonic,
         )
+        lock, start, verifier = threading.Lock(), tree.checkpoint(), self.verifier(sandbox)
+
+        def changed() -> Sequence[str]:
+            with lock:
+                return tree.changed(start)
+
+        width = self._width()
+        branches = Branches(
+            tree=tree,
+            sandbox=sandbox,
+            verifier=verifier,
+            budget=budget,
+            backends=lambda emit: replace(self, emit=emit).backends(copied_from, changed),
+            folder=self.folder.path,
+            limits=self._limits(),
+            emit=self.emit,
+        )
         return Parts(
             tree=tree,
             sandbox=sandbox,
@@ -200,8 +220,8 @@ class Job:
             observer=self.observer(tree.root, store),
             policy=self.policy(budget),
             candidates=self.pool,
-            backends=self.backends(copied_from, partial(tree.changed, tree.checkpoint())),
-            verifier=self.verifier(sandbox),
+            backends=self.backends(copied_from, changed),
+            verifier=verifier,
             store=store,
             budget=budget,
             explain=explain_failure,
@@ -211,8 +231,19 @@ class Job:
             attempts=settings.attempts,
             plan_only=settings.plan_only,
             judge=self.judge() if settings.judge else None,
+            parallel=width,
+            beside=branches if width > 1 else None,
             approve=self._plan_approved,
         )
+
+    def _width(self) -> int:
+        """How many attempts are made side by side; one where each command is to be asked about."""
+        wanted = self.settings.parallel if self.settings.approve != "all" else 1
+        room = fitting(wanted, self._limits(), cpus=os.cpu_count() or 1, memory_bytes=machine_memory())
+        if room < wanted:
+            text = f"This machine has room for {room} of {wanted} attempts side by side."
+            self.emit(Notice(level="info", text=text))
+        return room
 
     def policy(self, budget: Budget) -> Policy:
         """Who chooses; each choice is noted where the run is recorded. What asking costs goes to `budget`."""
@@ -269,6 +300,7 @@ class Job:
         """Who can take a step, by name. `changed`: which files of a tree are not as in `copied_from` now."""
         from acr_cli.agent.backend import Agent
         from acr_cli.agent.repomap.drawing import RepoMap
+        from acr_cli.agent.scores import KeptScores
         from acr_cli.repair.backend import Repair
 
         toolchains = self.toolchains()
@@ -284,6 +316,7 @@ class Job:
             emit=self.emit,
             transcripts=self.folder.path / "transcripts",
             repomap=repomap,
+            scores=KeptScores(self.settings.home / "formats.json"),
         )
         answers = self.answers() if self.settings.approve == "all" else None
         return {
@@ -307,7 +340,7 @@ class Job:
         gateway = replace(self, emit=quietly).gateway()
         return Opinion(gateway=gateway, candidates=self.pool, emit=self.emit)
 
-    def verifier(self, sandbox: Sandbox) -> Verifier:
+    def verifier(self, sandbox: Sandbox) -> TestVerifier:
         """What runs the tests in this sandbox."""
         from acr_cli.verifier.verifier import Verifier as TestVerifier
 

@@ -30,6 +30,7 @@ app = group("")
 
 VALUES = (
     *("test", "model", "allow", "exclude", "policy", "max_cost", "max_steps", "max_time", "attempts"),
+    "parallel",
     *("sandbox", "image", "network", "setup", "approve"),
 )
 SWITCHES = ("commit", "dry_run", "plan_only", "yes")
@@ -59,8 +60,9 @@ def fix(
     max_steps: str = typer.Option(None, metavar="N", help="Most steps; default 20."),
     max_time: str = typer.Option(None, metavar="DURATION", help="Most time (90s, 15m, 1h); default 15m."),
     attempts: str = typer.Option(None, metavar="N", help="Most attempts at a step; default 3."),
+    parallel: str = typer.Option(None, metavar="N", help="Attempts side by side; the first success wins."),
     sandbox: str = SANDBOX,
-    image: str = typer.Option(None, metavar="IMAGE", help="The container image for the tests."),
+    image: str = typer.Option(None, metavar="IMAGE", help="The image for the tests; devcontainer or Dockerfile: the repository's own."),
     network: str = typer.Option(None, metavar="none|on", help="Network for the tests; default none."),
     setup: str = typer.Option(
         None, metavar="CMD", help="Installs dependencies into the sandbox; with network."

@@ -104,7 +104,7 @@ class Screen:
         self._line("run", event.run, style="dim", rest=event.repository)
 
     def progress(self, event: Progress) -> None:
-        text = one_line(event.text)
+        text = one_line(f"{event.beside}: {event.text}" if event.beside else event.text)
         if not self._spins:
             self._say_at_times(text)
         elif self._spinner is None:
@@ -190,7 +190,8 @@ class Screen:
 
     def tool(self, event: ToolCalled) -> None:
         mark = "·" if event.ok else "x"
-        self._below(one_line(f"{mark} {event.name}  {event.argument}  {event.result}"))
+        who = f"{event.beside}: " if event.beside else ""
+        self._below(one_line(f"{mark} {who}{event.name}  {event.argument}  {event.result}"))
 
     def attempt(self, event: AttemptFinished) -> None:
         attempt = event.attempt
