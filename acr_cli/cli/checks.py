@@ -117,7 +117,7 @@ def keys(settings: Settings) -> Check:
 
 def docker(settings: Settings) -> Check:
     from acr_cli.sandbox.engine import broken, connect
-    from acr_cli.sandbox.images import DEFAULT_IMAGES
+    from acr_cli.sandbox.images import DEFAULT_IMAGES, OF_THE_REPOSITORY
 
     image = settings.image or DEFAULT_IMAGES["python"]
     try:
@@ -126,6 +126,8 @@ def docker(settings: Settings) -> Check:
         return Check(name="docker", state="note", says=error.message.rstrip("."), hint=error.hint)
     with closing(engine.client):
         says = f"engine {engine.version}"
+        if image in OF_THE_REPOSITORY:
+            return Check(name="docker", state="ok", says=f"{says}, the repository's own image ({image})")
         try:
             with broken("list its images"):
                 there = bool(engine.client.images.list(name=image))

@@ -10,13 +10,14 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acr_cli.errors import SandboxUnavailable
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import Limits, Recipe
-from acr_cli.sandbox import dependencies, install
+from acr_cli.sandbox import dependencies, devcontainer, install
 from acr_cli.sandbox.caches import owner_of
 from acr_cli.sandbox.containers import (
     HOME_LABEL,
@@ -50,6 +51,9 @@ DEFAULT_IMAGES: Mapping[str, str] = {
 """Base image by language, where neither the user nor the repository names one."""
 
 _PACKAGES = "/acr-packages"
+OF_THE_REPOSITORY = ("Dockerfile", "devcontainer")
+"""What stands for an image where the user asks for the repository's own."""
+
 VENV = "/opt/acr-venv"
 CACHE_LABEL = "acr.cache"
 _KEPT = 3  # images of one repository
@@ -86,11 +90,18 @@ class Images:
     def prepare(self, recipe: Recipe, tree: Path) -> tuple[str, str]:
         """Id and name of the image that the tests of `recipe` run in.
 
-        Raises: SandboxUnavailable."""
-        if recipe.dockerfile and not self._chosen:
-            image, name = self._built(recipe, tree, recipe.dockerfile)
+        Raises: SandboxUnavailable, UsageError."""
+        chosen, dockerfile, context = self._chosen, recipe.dockerfile or "", "."
+        if chosen in OF_THE_REPOSITORY:
+            named = (
+                devcontainer.read(tree) if chosen == "devcontainer" else devcontainer.Named(dockerfile=chosen)
+            )
+            chosen, dockerfile, context = named.image, named.dockerfile, named.context
+        if dockerfile and not chosen:
+            image, name = self._built(recipe, tree, dockerfile, context)
         else:
-            wanted = self._chosen or recipe.image or DEFAULT_IMAGES.get(recipe.language)
+            own = "" if recipe.image in OF_THE_REPOSITORY else recipe.image
+            wanted = chosen or own or DEFAULT_IMAGES.get(recipe.language)
             if wanted is None:
                 raise ImageMissing(
                     f"There is no usual image for {recipe.language or 'this repository'}.", hint=_INSTEAD
@@ -123,7 +134,7 @@ class Images:
                 f"The image {name} is not there and cannot be pulled: {why}", hint=_INSTEAD
             ) from error
 
-    def _built(self, recipe: Recipe, tree: Path, dockerfile: str) -> tuple[str, str]:
+    def _built(self, recipe: Recipe, tree: Path, dockerfile: str, context: str) -> tuple[str, str]:
         """The repository's own Dockerfile, by the engine's classic builder, whose layers are its cache."""
         import docker.errors
 
@@ -132,8 +143,8 @@ class Images:
         try:
             with broken("build an image", but=docker.errors.BuildError):
                 image, _ = self._engine.client.images.build(
-                    path=str(tree),
-                    dockerfile=dockerfile,
+                    path=str(tree / context),
+                    dockerfile=str(tree / dockerfile),
                     tag=f"acr-dockerfile:{key[:20]}",
                     labels={REPOSITORY_LABEL: recipe.repository, HOME_LABEL: self._labels.home},
                     network_mode=None if self._engine.bridge else "host",
@@ -141,9 +152,12 @@ class Images:
                     forcerm=True,
                 )
         except docker.errors.BuildError as error:
-            log = "".join(str(line.get("stream", "")) for line in error.build_log)[-2000:]
+            text = "".join(str(line.get("stream", "")) for line in error.build_log)
+            log = install.keep_log(self._home, self._labels.run, replace(recipe, language="image"), text)
+            where = f" All of the log: {log}" if log else ""
             raise SandboxUnavailable(
-                f"{dockerfile} cannot be built: {error.msg}\n{log}".rstrip(), hint=_INSTEAD
+                f"{dockerfile} cannot be built: {error.msg}\n{text[-2000:]}".rstrip(),
+                hint=f"{_INSTEAD}{where}",
             ) from error
         return str(image.id), dockerfile
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from acr_cli.errors import SandboxUnavailable
+from acr_cli.errors import SandboxUnavailable, UsageError
 from acr_cli.events import Notice
 from acr_cli.protocols import Recipe, Sandbox
-from acr_cli.sandbox import install
+from acr_cli.sandbox import devcontainer, install
 from tests.sandbox.conftest import EVERY, IMAGE, Opened, Opener
 
 PIP = next((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
@@ -225,6 +225,55 @@ def test_the_repositorys_own_dockerfile_is_built(opener: Opener, project: Path) 
         opened.sandbox.prepare(built, project)
     assert "it breaks" in caught.value.message
     assert "--image" in caught.value.hint
+
+
+DEVCONTAINER = """{
+  // an editor's file
+  "name": "a // b", /* and so on */
+  "build": {"dockerfile": "Dockerfile.dev", "context": ".."},
+}
+"""
+
+
+@pytest.mark.docker
+def test_what_the_devcontainer_names_is_taken_where_it_is_asked_for(opener: Opener, project: Path) -> None:
+    file = project / ".devcontainer" / "devcontainer.json"
+    file.parent.mkdir()
+    file.write_text(f'{{"image": "{IMAGE}"}}')
+    plain = Recipe(language="python", repository=str(project))
+    named = opener("docker", image="devcontainer")
+    named.sandbox.prepare(plain, project)
+    assert named.sandbox.describe().endswith(IMAGE)
+    file.write_text(DEVCONTAINER)
+    (file.parent / "Dockerfile.dev").write_text(f"FROM {IMAGE}\nCOPY source.py /seen\n")
+    built = opener("docker", image="devcontainer")
+    built.sandbox.prepare(plain, project)
+    with built.sandbox.open(project) as session:
+        assert session.run("cat /seen").output == "print('source')\n"
+    (project / "Dockerfile").write_text(f"FROM {IMAGE}\nRUN echo own > /own\n")
+    own = opener("docker", image="Dockerfile")
+    own.sandbox.prepare(plain, project)
+    with own.sandbox.open(project) as session:
+        assert session.run("cat /own").output == "own\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "There is no devcontainer.json"),
+        ("{", "cannot be read"),
+        ('{"dockerComposeFile": "compose.yml"}', "neither an image nor a Dockerfile"),
+        ('{"build": {"dockerfile": "../../Dockerfile"}}', "outside of the repository"),
+    ],
+)
+def test_a_devcontainer_that_names_no_image_is_an_error(
+    tmp_path: Path, content: str | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / ".devcontainer").mkdir()
+        (tmp_path / ".devcontainer" / "devcontainer.json").write_text(content)
+    with pytest.raises(UsageError, match=said):
+        devcontainer.read(tmp_path)
 
 
 @pytest.mark.parametrize("name", EVERY[1:])
