@@ -12,7 +12,7 @@ from typing import Any
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
-from acr_cli.toolchains import arguments, junit, suite, trees
+from acr_cli.toolchains import arguments, canary, junit, suite, trees
 from acr_cli.toolchains.python_detect import read_text
 from acr_cli.toolchains.suite import Left, plain
 from acr_cli.toolchains.tabled import Tabled
@@ -98,6 +98,12 @@ class Go(Tabled):
             yield _run(module, [*options, "./..."], tests, " ".join(["go test", *options, "./..."]), reason)
         if not modules:
             yield from _without_module(tree, tests)
+
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
+        """See `protocols.Guards`; these runners neither stop by themselves nor run a test again."""
+        return canary.added(tree, plan, name)
 
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return suite.read(plan, report, result, {"go": read})

@@ -81,7 +81,10 @@ class Inside:
         inner = replace(plan, argv=plan.argv[len(_GO) + 1 :])
         ours = [test.removeprefix(f"{self.folder}/") for test in again]
         made = toolchain.guarded(tree / self.folder, inner, name=name, seconds=seconds, again=ours)
-        return replace(made, argv=(*_GO, self.folder, *made.argv)) if made else None
+        if made is None:
+            return None
+        files = {f if f.startswith("/") else f"{self.folder}/{f}": data for f, data in made.files.items()}
+        return replace(made, argv=(*_GO, self.folder, *made.argv), files=files)
 
     def _placed(self, case: CaseResult, command: str) -> CaseResult:
         return replace(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import SuiteReport
+from acr_cli.toolchains import canary, javascript_install, javascript_report, suite, trees
 from acr_cli.toolchains import javascript_detect as detecting
-from acr_cli.toolchains import javascript_install, javascript_report, suite, trees
 from acr_cli.toolchains.javascript_detect import Found
 from acr_cli.toolchains.tabled import Tabled
 
@@ -82,6 +82,12 @@ class JavaScript(Tabled):
             return None
         known = {key: value for key, value in scripts.items() if isinstance(value, str)}
         return detecting.of_script("", name, known, "given by --test")
+
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
+        """See `protocols.Guards`; these runners neither stop by themselves nor run a test again."""
+        return canary.added(tree, plan, name)
 
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return suite.read(plan, report, result, javascript_report.READERS)

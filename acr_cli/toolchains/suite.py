@@ -102,6 +102,12 @@ def folders(made: TestPlan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry["folder"] for entry in _index(made)["runs"]))
 
 
+def runners(made: TestPlan) -> tuple[tuple[str, str], ...]:
+    """The folder and the runner of each project that it tests."""
+    index = _index(made)
+    return tuple((entry["folder"], entry["runner"]) for entry in index["runs"][: index["count"]])
+
+
 def planned(made: TestPlan) -> tuple[str, ...]:
     """Of these, the folders that it tests."""
     index = _index(made)

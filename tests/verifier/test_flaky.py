@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acr_cli.records import Evidence, Failed, Passed, Verdict
+from acr_cli.protocols import TestPlan
+from acr_cli.records import Baseline, CaseResult, Evidence, Failed, Passed, SuiteReport, Verdict
+from acr_cli.toolchains.python import Python
+from acr_cli.verifier.judge import judge
+from acr_cli.verifier.measuring import SLOW
 
 MakeBench = Callable[..., Any]
 
@@ -99,12 +104,69 @@ def test_a_target_that_passes_only_sometimes_is_not_fixed(
     assert "it passes only sometimes" in found.reason
 
 
-def test_a_suite_that_is_stopped_gives_a_partial_verdict_that_says_so(bench: MakeBench) -> None:
-    late = "import time\n\ndef test_slow():\n    time.sleep(4.5)\n\ndef test_last():\n    pass\n"
-    at = bench({"calc.py": WRONG, "test_a.py": ADD + "\n\n" + ONE, "test_z.py": late}, seconds=9)
+class Hasty(Python):
+    """Python's toolchain, with one second for all tests."""
+
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
+        return super().guarded(tree, plan, name=name, seconds=1.0, again=again)
+
+
+@pytest.mark.parametrize("product", [RIGHT, RIGHT.replace("return 1", "return 2"), WRONG + "# no\n"])
+def test_a_suite_that_is_stopped_gives_a_partial_verdict_that_says_so(bench: MakeBench, product: str) -> None:
+    late = "import time\n\ndef test_slow():\n    time.sleep(1.1)\n\ndef test_last():\n    pass\n"
+    at = bench({"calc.py": WRONG, "test_a.py": ADD + "\n\n" + ONE, "test_z.py": late})
+    at.verifier._toolchains = (Hasty(),)
     baseline = at.baseline()
     assert baseline.report.partial
     assert "test_z.py::test_last" not in {case.id for case in baseline.report.cases}
-    assert any("did not end within 9 s: 3 of them ran" in text for text in at.notices())
-    found = evidence(at.attempt(baseline, {"calc.py": RIGHT}), Passed)
-    assert any(note.startswith("Partial: ") for note in found.notes)
+    assert any("did not end within" in text and "3 of them ran" in text for text in at.notices())
+    found = evidence(at.attempt(baseline, {"calc.py": product}), Passed if product == RIGHT else Failed)
+    if product == RIGHT:
+        assert any(note.startswith("Partial: ") for note in found.notes)
+
+
+def test_tests_that_a_stopped_run_did_not_come_to_are_not_broken_but_cost_u() -> None:
+    before = SuiteReport(
+        cases=tuple(CaseResult(id=n, outcome="failed" if n == "a" else "passed") for n in "abcd")
+    )
+    after = SuiteReport(cases=tuple(CaseResult(id=n, outcome="passed") for n in "ab"), partial=True)
+    baseline = Baseline(report=before, targets=("a",))
+    whole = SuiteReport(cases=tuple(CaseResult(id=n, outcome="passed") for n in "abcd"))
+    part, all_of_it = (judge(baseline, r, patch="", alternatives=0, undone=()) for r in (after, whole))
+    assert isinstance(part, Passed)
+    assert isinstance(all_of_it, Passed)
+    assert part.evidence.broken == ()
+    assert "as far as they were run: 2 others were not" in part.evidence.reason
+    assert 0.7 < part.evidence.u < all_of_it.evidence.u
+    missing = judge(baseline, replace(after, partial=False), patch="", alternatives=0, undone=())
+    assert isinstance(missing, Failed)
+    assert missing.evidence.broken == ("c", "d")
+
+
+SLOW_SUITE = (
+    "import time\n\ndef test_slow():\n    time.sleep(0.4)\n\ndef test_count():\n"
+    "    open({counter!r}, 'a').write('x')\n"
+)
+
+
+def test_of_a_slow_suite_the_targets_are_run_first_and_the_rest_only_if_they_pass(
+    bench: MakeBench, tmp_path: Path
+) -> None:
+    counter = tmp_path / "runs"
+    late = SLOW_SUITE.format(counter=str(counter))
+    at = bench({"calc.py": WRONG, "test_a.py": ADD + "\n\n" + ONE, "test_z.py": late})
+    baseline = at.baseline()
+    slow = replace(baseline, report=replace(baseline.report, seconds=SLOW + 1))
+    assert counter.read_text() == "x"
+    start = at.tree.checkpoint()
+    found = evidence(at.attempt(slow, {"calc.py": WRONG + "# no\n"}), Failed)
+    assert counter.read_text() == "x"
+    assert (found.unfixed, found.broken) == (("test_a.py::test_add",), ())
+    assert found.notes == (
+        "Only the targets and the tests of the touched files were run, as a target still fails.",
+    )
+    at.tree.restore(start)
+    evidence(at.attempt(slow, {"calc.py": RIGHT}), Passed)
+    assert counter.read_text() == "xx"
