@@ -46,23 +46,23 @@ _acr_value() {
     'acr chat --max-cost') echo any ;;
     'acr route --policy') echo 'choices:learned acrouter escalate fixed' ;;
     'acr memory stats --model') echo models ;;
-    'acr memory stats --dimension') echo any ;;
+    'acr memory stats --dimension') echo 'choices:code_generation algorithm bug_fixing code_completion code_refactoring data_science multi_language code_understanding test_generation agentic_programming' ;;
     'acr memory stats --repo') echo any ;;
     'acr memory stats --since') echo any ;;
     'acr memory list -n') echo any ;;
     'acr memory list --model') echo models ;;
-    'acr memory list --dimension') echo any ;;
+    'acr memory list --dimension') echo 'choices:code_generation algorithm bug_fixing code_completion code_refactoring data_science multi_language code_understanding test_generation agentic_programming' ;;
     'acr memory list --verdict') echo 'choices:passed failed unverified' ;;
     'acr memory forget --model') echo models ;;
     'acr memory forget --repository') echo any ;;
     'acr memory forget --before') echo any ;;
     'acr memory export --model') echo models ;;
-    'acr memory export --dimension') echo any ;;
+    'acr memory export --dimension') echo 'choices:code_generation algorithm bug_fixing code_completion code_refactoring data_science multi_language code_understanding test_generation agentic_programming' ;;
     'acr memory export --repo') echo any ;;
     'acr memory export --since') echo any ;;
     'acr memory report -o') echo files ;;
     'acr memory report --model') echo models ;;
-    'acr memory report --dimension') echo any ;;
+    'acr memory report --dimension') echo 'choices:code_generation algorithm bug_fixing code_completion code_refactoring data_science multi_language code_understanding test_generation agentic_programming' ;;
     'acr memory report --repo') echo any ;;
     'acr memory report --since') echo any ;;
     'acr bench replay --matrix') echo files ;;
@@ -149,7 +149,7 @@ _acr_place() {
     'acr train 0') echo choices:policy ;;
     'acr models 0') echo 'choices:list add remove test' ;;
     'acr models list 0') echo any ;;
-    'acr models add 0') echo any ;;
+    'acr models add 0') echo known ;;
     'acr models remove 0') echo configured ;;
     'acr models test 0') echo models ;;
     'acr runs 0') echo 'choices:list show resume replay' ;;
@@ -158,10 +158,10 @@ _acr_place() {
     'acr runs replay 0') echo runs ;;
     'acr cache 0') echo 'choices:list prune' ;;
     'acr config 0') echo 'choices:show path get set unset init' ;;
-    'acr config get 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
-    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config get 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr config set 1') echo value-of-key ;;
-    'acr config unset 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config unset 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
     esac
 }
@@ -303,7 +303,7 @@ _acr_complete() {
         fi
         _acr_reply "${cur##*,}" "$done" < <(acr completion --values models 2>/dev/null)
         ;;
-    models | configured | runs | outcomes)
+    models | known | configured | runs | outcomes)
         _acr_reply "$cur" '' < <(acr completion --values "$1" 2>/dev/null)
         ;;
     choices:*)

@@ -354,6 +354,7 @@ class Job:
             limits=self._limits(),
             image=self.settings.image,
             tests=self.tests,
+            seconds=self.settings.verify_time,
             dockerfile="Dockerfile" if self.settings.dockerfile else None,
             ask=self.ask_tests,
         )

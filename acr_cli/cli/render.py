@@ -224,6 +224,13 @@ class Screen:
                 return
         if evidence.undone:
             self._below(f"undone: {listed(evidence.undone)} (tests and their configuration stay as they are)")
+        for finding in evidence.findings:
+            self._below(one_line(f"look at this: {finding.text}", 300))
+        if evidence.flaky:
+            self._below(f"flaky, counted neither way: {listed(evidence.flaky)}")
+        for note in evidence.notes:
+            if self._verbose or note.startswith("Partial"):
+                self._below(one_line(note, 300))
 
     def remembered(self, event: Remembered) -> None:
         if self._verbose:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from acr_cli.events import Event, RunFinished, RunStarted, to_json
+from acr_cli.events import Event, RunFinished, RunStarted, plain, to_json
 from acr_cli.records import SCHEMA, Forecast, RunResult, Status
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def result(outcome: RunResult) -> dict[str, Any]:
             "fixed": list(evidence.fixed) if evidence else [],
             "broken": list(evidence.broken) if evidence else [],
             "u": evidence.u if evidence else 0.0,
+            "findings": [plain(finding) for finding in evidence.findings] if evidence else [],
+            "flaky": list(evidence.flaky) if evidence else [],
+            "notes": list(evidence.notes) if evidence else [],
         },
         "steps": [
             {

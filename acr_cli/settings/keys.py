@@ -102,6 +102,12 @@ KEYS: tuple[Key, ...] = (
     Key(name="pids", field="pids", kind="count", low=1, about="processes of the tests"),
     Key(name="test_timeout", field="test_timeout", kind="duration", about="time for one run of the tests"),
     Key(
+        name="verify_time",
+        field="verify_time",
+        kind="duration",
+        about="time for all runs of the tests behind one verdict",
+    ),
+    Key(
         name="repair_time",
         field="repair_time",
         kind="duration",

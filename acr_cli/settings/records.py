@@ -54,6 +54,7 @@ class Settings:
     memory_limit: int = 2 * 1024**3
     pids: int = 512
     test_timeout: float = 600.0
+    verify_time: float = 1800.0  # for all runs of the tests behind one verdict
     repair_time: float = 90.0  # for one search of builtin/repair
     test: str | None = None
     setup: str | None = None

@@ -14,6 +14,7 @@ def explain_failure(evidence: Evidence, *, limit: int = LIMIT) -> str:
     parts = [evidence.reason]
     if evidence.undone:
         parts.append(f"Edits to tests or their configuration were undone: {', '.join(evidence.undone)}.")
+    parts += [finding.text for finding in evidence.findings if finding.text not in evidence.reason]
     report = evidence.report
     if report is None:
         return _cut("\n".join(parts), limit)
