@@ -16,6 +16,7 @@ import typer
 
 from acr_cli.cli.app import COMMANDS, Leaf, first_line, group, root
 from acr_cli.errors import UsageError
+from acr_cli.records import Dimension
 from acr_cli.settings import BY_NAME, KEYS
 
 app = group("")
@@ -27,6 +28,7 @@ _KINDS = {
     "DIR": "folders",
     "MODEL": "models",
     "MODEL,...": "models-list",
+    "PROVIDER/NAME": "known",
     "RUN": "runs",
     "ID": "outcomes",
     "KEY": "keys",
@@ -142,6 +144,8 @@ def _flag(option: Any) -> Flag:
 
 def _value(placeholder: str | None) -> Value:
     name = (placeholder or "").rstrip(".") if placeholder != "MODEL,..." else placeholder
+    if name == "DIMENSION":
+        return Value(kind="choices", name=name, choices=tuple(Dimension))
     if name in _KINDS:
         kind = _KINDS[name]
         keys = tuple(key.name for key in KEYS if key.file) if kind == "keys" else ()

@@ -92,7 +92,7 @@ _acr_complete() {
         fi
         _acr_reply "${cur##*,}" "$done" < <(acr completion --values models 2>/dev/null)
         ;;
-    models | configured | runs | outcomes)
+    models | known | configured | runs | outcomes)
         _acr_reply "$cur" '' < <(acr completion --values "$1" 2>/dev/null)
         ;;
     choices:*)

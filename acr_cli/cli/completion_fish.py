@@ -80,7 +80,7 @@ def _action(value: Value) -> str:
             return "-a '(__fish_complete_directories)'"
         case "models-list":
             return "-a '(__acr_models_list)'"
-        case "models" | "configured" | "runs" | "outcomes":
+        case "models" | "known" | "configured" | "runs" | "outcomes":
             return f"-a '(acr completion --values {value.kind} 2>/dev/null)'"
         case "value-of-key":
             return "-a '(__acr_value_of_key)'"

@@ -94,7 +94,7 @@ def _action(value: Value) -> str:
             return "_files -/"
         case "models-list":
             return " _acr_asked models list"
-        case "models" | "configured" | "runs" | "outcomes":
+        case "models" | "known" | "configured" | "runs" | "outcomes":
             return f" _acr_asked {value.kind}"
         case "value-of-key":
             return " _acr_value_of_key"

@@ -10,6 +10,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         'acr fix "parse_date drops the time zone" --max-cost 0.50',
         "acr fix --issue issue.md --allow openai/gpt-5.6 --dry-run",
     ),
+    "chat": ("acr chat", "acr chat --approve edits --max-cost 0.50"),
     "apply": ("acr apply", "acr apply 20260102-1504 --yes"),
     "undo": ("acr undo", "acr undo 20260102-1504"),
     "route": ('acr route "parse_date drops the time zone" --explain',),
@@ -29,7 +30,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "train policy": (
         "acr train policy --matrix outcomes.csv --tasks tasks.jsonl",
         "acr train policy --memory --name mine",
-        "acr train policy --kind lora --base Qwen/Qwen3.5-0.8B --matrix outcomes.csv --tasks tasks.jsonl",
+        "acr train policy --kind lora --base Qwen/Qwen3.5-0.8B --memory",
     ),
     "memory export": (
         "acr memory export outcomes.parquet",
@@ -49,6 +50,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "warm": ("acr warm --dry-run", "acr warm --max-cost 2 --commits 200"),
     "runs list": ("acr runs list", "acr runs list --all -n 100"),
     "runs show": ("acr runs show 20260102-1504", "acr runs show 20260102-1504 --json"),
+    "runs resume": ("acr runs resume 20260102-1504 --max-cost 2",),
+    "runs replay": ("acr runs replay 20260102-1504",),
     "config show": ("acr config show", "acr config show --origin"),
     "config path": ("acr config path",),
     "config set": (

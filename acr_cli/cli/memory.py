@@ -35,7 +35,9 @@ JSON = typer.Option(False, "--json", help="As data.")
 def stats(
     ctx: typer.Context,
     model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
-    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
+    dimension: str = typer.Option(
+        None, metavar="DIMENSION", help=f"Of this dimension: {', '.join(Dimension)}."
+    ),
     repository: str = typer.Option(None, "--repo", metavar="DIR|ID", help="Of this repository."),
     since: str = typer.Option(None, metavar="DATE", help="No older than this, as 2026-01-31."),
     as_json: bool = JSON,
@@ -66,7 +68,9 @@ def list_(
     ctx: typer.Context,
     limit: str = typer.Option("20", "-n", metavar="N", help="The newest N."),
     model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
-    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
+    dimension: str = typer.Option(
+        None, metavar="DIMENSION", help=f"Of this dimension: {', '.join(Dimension)}."
+    ),
     verdict: str = typer.Option(None, metavar="passed|failed|unverified", help="With this verdict."),
     as_json: bool = JSON,
 ) -> int:
@@ -218,7 +222,9 @@ def export_(
         ..., metavar="FILE|-", help="Ends in .jsonl, .jsonl.gz or .parquet; - is standard output."
     ),
     model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
-    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
+    dimension: str = typer.Option(
+        None, metavar="DIMENSION", help=f"Of this dimension: {', '.join(Dimension)}."
+    ),
     repository: str = typer.Option(None, "--repo", metavar="DIR|ID", help="Of this repository."),
     since: str = typer.Option(None, metavar="DATE", help="No older than this, as 2026-01-31."),
 ) -> int:
@@ -317,7 +323,9 @@ def report(
         "acr-memory.html", "-o", metavar="FILE", help="The page; it is complete in itself."
     ),
     model: str = typer.Option(None, metavar="MODEL", help="Of this model."),
-    dimension: str = typer.Option(None, metavar="NAME", help=f"Of this dimension: {', '.join(Dimension)}."),
+    dimension: str = typer.Option(
+        None, metavar="DIMENSION", help=f"Of this dimension: {', '.join(Dimension)}."
+    ),
     repository: str = typer.Option(None, "--repo", metavar="DIR|ID", help="Of this repository."),
     since: str = typer.Option(None, metavar="DATE", help="No older than this, as 2026-01-31."),
 ) -> int:

@@ -101,7 +101,9 @@ def _meant(model: str) -> str:
 @app.command(cls=Leaf)
 def add(
     ctx: typer.Context,
-    model: str = typer.Argument(..., metavar="NAME", help="As litellm names it: anthropic/claude-opus-4-6."),
+    model: str = typer.Argument(
+        ..., metavar="PROVIDER/NAME", help="As litellm names it: anthropic/claude-opus-4-6."
+    ),
     base_url: str = typer.Option(None, metavar="URL", help="An OpenAI-compatible endpoint."),
     api_key_env: str = typer.Option(None, metavar="VARIABLE", help="The variable that holds the key."),
     price: str = typer.Option(None, metavar="IN,OUT", help="USD per million tokens."),
@@ -174,7 +176,7 @@ def _warn_unpriced(invocation: Invocation, model: str) -> None:
 
 def _flag(key: str) -> str:
     """What of the command line a key of the file comes from. Pure."""
-    return {"id": "NAME", "context_window": "--context"}.get(key, f"--{key.replace('_', '-')}")
+    return {"id": "PROVIDER/NAME", "context_window": "--context"}.get(key, f"--{key.replace('_', '-')}")
 
 
 def _price(text: str) -> dict[str, float]:

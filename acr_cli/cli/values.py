@@ -11,7 +11,7 @@ from acr_cli.cli.terminal import one_line
 from acr_cli.errors import UsageError
 from acr_cli.settings import Settings
 
-MOST = 200
+MOST = 400
 
 
 def print_values(arguments: Sequence[str], invocation: Invocation) -> int:
@@ -29,6 +29,12 @@ def _models(settings: Settings) -> list[str]:
     from acr_cli.models.catalogue import ids
 
     return [*ids(settings, os.environ), "builtin/repair", *settings.backends]
+
+
+def _known(_: Settings) -> list[str]:
+    from acr_cli.models.known import table
+
+    return list(table().models)
 
 
 def _configured(settings: Settings) -> list[str]:
@@ -50,6 +56,7 @@ def _outcomes(settings: Settings) -> list[str]:
 
 KINDS: Mapping[str, Callable[[Settings], list[str]]] = {
     "models": _models,
+    "known": _known,
     "configured": _configured,
     "runs": _runs,
     "outcomes": _outcomes,

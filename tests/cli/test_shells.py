@@ -38,6 +38,10 @@ CASES = [
     ("acr models test openai/m", "acr models test openai/mine"),
     ("acr fix --network=o", "acr fix --network=on"),
     ("acr fix --issue some-iss", "acr fix --issue some-issue.txt"),
+    ("acr memory list --dimension bug", "acr memory list --dimension bug_fixing"),
+    ("acr models add anthropic/claude-haiku-5", "acr models add anthropic/claude-haiku-5-5"),
+    ("acr fix --policy lear", "acr fix --policy learned"),
+    ("acr config unset sandb", "acr config unset sandbox"),
 ]
 
 
