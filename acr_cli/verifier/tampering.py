@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from acr_cli.protocols import Tree
+from acr_cli.errors import PathRefused
+from acr_cli.protocols import KeepsInlineTests, Tree
 
 _FILES_OF = {
     "make": ("Makefile", "makefile", "GNUmakefile"),
@@ -22,6 +24,28 @@ _INTERPRETERS = frozenset(
 )
 
 
+_ASKS = re.compile(
+    r"(?<![\w.`])(?:add|adjust|bump|change|create|delete|drop|edit|extend|lower|move|raise|refresh|regenerate|remove|rename"
+    r"|replace|rewrite|set|update|upgrade|write)\b(?!\s*[(`])",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r'^\s*(?:>|E\s|File "|at\s|#|\||FAILED|ERROR|Traceback)|::|, line \d+')
+_KINDS = {
+    r"\bsnapshots?\b": ("*.snap", "*.ambr", "*__snapshots__/*"),
+    r"\block ?files?\b|\bdependenc(?:y|ies)\b": (
+        "*.lock", "*lock.json", "*lock.y*ml", "*go.sum", "*go.mod", "*package.json", "*Cargo.toml",
+        "*pom.xml", "*build.gradle*", "*Gemfile", "*composer.json", "*pyproject.toml", "*setup.cfg",
+    ),
+    r"\bCI\b|\bcontinuous integration\b|\bworkflows?\b|\bGitHub Actions?\b": (
+        ".github/workflows/*", ".gitlab-ci.yml", ".circleci/*", ".travis.yml", "azure-pipelines.yml",
+        "Jenkinsfile",
+    ),
+    r"\bcoverage\b": ("*.coveragerc", "*codecov.yml", "*.nycrc*", "*.c8rc*", "*.simplecov"),
+    r"\bfixtures?\b": ("*fixtures/*", "*testdata/*", "*test_data/*"),
+}  # fmt: skip
+"""Words of a task, and the protected files that they speak of."""
+
+
 def undo(tree: Tree, since: str, protected: Callable[[str], bool], *, new_tests: bool) -> tuple[str, ...]:
     """Bring protected files back to what they were, remove new ones; the paths.
 
@@ -33,6 +57,45 @@ def undo(tree: Tree, since: str, protected: Callable[[str], bool], *, new_tests:
     if touched:
         tree.restore(since, touched)
     return tuple(touched)
+
+
+def undo_inline(tree: Tree, since: str, toolchain: object) -> tuple[str, ...]:
+    """Bring back the tests that stand in files of the code under test; what was, for people."""
+    if not isinstance(toolchain, KeepsInlineTests):
+        return ()
+    undone = []
+    for path in tree.changed(since):
+        try:
+            file = tree.path(path)
+        except PathRefused:
+            continue
+        after = file.read_bytes() if file.is_file() and not file.is_symlink() else None
+        if after is None:
+            continue
+        tree.restore(since, [path])
+        before = file.read_bytes() if file.is_file() else b""
+        kept = toolchain.with_tests_of(path, before, after, new_tests=False)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(kept)
+        undone += [f"the tests in {path}"] if kept != after else []
+    return tuple(undone)
+
+
+def asked_for(words: str, path: str) -> bool:
+    """Whether a task is about this protected file: a sentence that asks for a change names it, or its kind.
+
+    Tracebacks, logs and names of tests ask for nothing. Pure."""
+    name = PurePosixPath(path).name
+    kinds = [kind for kind, patterns in _KINDS.items() if any(fnmatchcase(path, p) for p in patterns)]
+    own = rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w|::)"
+    for sentence in re.split(r"(?<=[.!?;])\s+|\n", words):
+        verb = _ASKS.search(sentence)
+        if verb is None or _QUOTED.search(sentence):
+            continue
+        asked = sentence[verb.end() :]
+        if re.search(own, asked) or any(re.search(kind, asked, re.IGNORECASE) for kind in kinds):
+            return True
+    return False
 
 
 def added_by(diff: str) -> frozenset[str]:

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import PurePosixPath
 
-from acr_cli.errors import BaselineCannotStart, PathRefused, SandboxUnavailable, UsageError
+from acr_cli.errors import BaselineCannotStart, SandboxUnavailable, UsageError
 from acr_cli.events import Emit, Notice, Progress
 from acr_cli.protocols import (
-    KeepsInlineTests,
     Limits,
     ReachesFurther,
     Recipe,
@@ -39,7 +38,7 @@ from acr_cli.records import (
     Verdict,
     Void,
 )
-from acr_cli.verifier import joining, judge, own_tests, tampering, targets
+from acr_cli.verifier import joining, judge, own_tests, syntax, tampering, targets
 from acr_cli.verifier.judge import NAMED
 from acr_cli.verifier.measuring import Measuring
 from acr_cli.verifier.repeating import Repeats
@@ -55,7 +54,8 @@ class _Settled:
     own: frozenset[str]  # files that the test command consists of, and those named as tests
     start: str  # checkpoint of the tree before any edit
     command: str | None  # the user's own
-    words: str  # of the task
+    task: str  # its text
+    log: str  # its log
 
 
 class Verifier:
@@ -154,9 +154,14 @@ class Verifier:
             command = self._test = self._ask() or None
             toolchain, recipe, plan = self._select(tree, command) if command else (toolchain, recipe, None)
         own = self._tests | (tampering.of_command(command) if command else frozenset())
-        words = f"{task.text}\n{task.log}"
         self._settled = _Settled(
-            toolchain=toolchain, plan=plan, own=own, start=tree.checkpoint(), command=command, words=words
+            toolchain=toolchain,
+            plan=plan,
+            own=own,
+            start=tree.checkpoint(),
+            command=command,
+            task=task.text,
+            log=task.log,
         )
         if plan is None and not task.is_wish:
             raise UsageError(
@@ -178,12 +183,15 @@ class Verifier:
         toolchain, plan = self._settled.toolchain, self._settled.plan
         if step.kind is StepKind.TEST:
             return self._check_tests(self._settled, step, baseline, tree, since)
-        undone = tampering.undo(tree, since, self._protected, new_tests=False)
-        undone += self._undo_inline(tree, since, new_tests=False)
+        wanted = self._asked_for(step, baseline, tree.changed(since))
+        undone = tampering.undo(
+            tree, since, lambda p: p not in wanted and self._protected(p), new_tests=False
+        )
+        undone += tampering.undo_inline(tree, since, toolchain)
         touched = tree.changed(since)
         if not touched:
             return _nothing_changed(step, baseline, undone)
-        parses, first = self._syntax(tree, touched)
+        parses, first = syntax.check(tree, self._toolchains, touched)
         if first:
             return judge.rejected(first, baseline, undone, syntax=parses)
         patch = tree.diff(since)
@@ -198,7 +206,7 @@ class Verifier:
             start=self._settled.start,
             touched=touched,
             patch=patch,
-            words=f"{step.text}\n{self._settled.words}",
+            words=f"{step.text}\n{self._settled.task}\n{self._settled.log}",
             protected=self._protected,
         )
         try:
@@ -207,13 +215,14 @@ class Verifier:
             return Void(reason=error.message)
         if found.beside.flaky:
             self._tell_flaky(found.beside.flaky)
+        notes = (*found.beside.notes, *(f"{path} was changed, as the task asks for it." for path in wanted))
         return judge.judge(
             found.baseline,
             found.report,
             patch=patch,
             alternatives=attempt.alternatives,
             undone=undone,
-            beside=found.beside,
+            beside=replace(found.beside, notes=notes),
         )
 
     def _reach(
@@ -266,7 +275,7 @@ class Verifier:
         tests, undone = own_tests.keep_new_tests(tree, since, self._protected, toolchain.extensions)
         if not tests:
             return own_tests.none_written(undone)
-        _, wrong = self._syntax(tree, tests)
+        _, wrong = syntax.check(tree, self._toolchains, tests)
         if wrong:
             return own_tests.no_test(wrong, undone)
         self._emit(Progress(text=f"running the new test on the code before the change: {plan.command}"))
@@ -400,44 +409,16 @@ class Verifier:
         by_language = settled.toolchain.protected(path) if settled.toolchain else False
         return by_language or path in settled.own
 
-    def _undo_inline(self, tree: Tree, since: str, *, new_tests: bool) -> tuple[str, ...]:
-        """Bring back the tests that stand in files of the code under test; what was, for people."""
-        toolchain: object = self._settled.toolchain if self._settled else None
-        if not isinstance(toolchain, KeepsInlineTests):
-            return ()
-        undone = []
-        for path in tree.changed(since):
-            try:
-                file = tree.path(path)
-            except PathRefused:
-                continue
-            after = file.read_bytes() if file.is_file() and not file.is_symlink() else None
-            if after is None:
-                continue
-            tree.restore(since, [path])
-            before = file.read_bytes() if file.is_file() else b""
-            kept = toolchain.with_tests_of(path, before, after, new_tests=new_tests)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(kept)
-            undone += [f"the tests in {path}"] if kept != after else []
-        return tuple(undone)
-
-    def _syntax(self, tree: Tree, touched: Sequence[str]) -> tuple[float, str]:
-        """The share of the touched files that parse, and what is wrong with the first that does not."""
-        errors = []
-        for path in touched:
-            try:
-                file = tree.path(path)
-            except PathRefused as refused:
-                errors.append(refused.message)
-                continue
-            toolchain = next((t for t in self._toolchains if path.endswith(t.extensions or ("\0",))), None)
-            if toolchain is None or file.is_symlink() or not file.is_file():
-                continue
-            error = toolchain.syntax_error(path, file.read_bytes())
-            if error:
-                errors.append(f"{path} does not parse: {error}.")
-        return 1.0 - len(errors) / len(touched), errors[0] if errors else ""
+    def _asked_for(self, step: Step, baseline: Baseline, changed: Sequence[str]) -> tuple[str, ...]:
+        """The protected files among these that the user's task is about; none that holds a target."""
+        settled = self._settled
+        held = {case.file for case in baseline.failures()} | (settled.own if settled else frozenset())
+        words = settled.task if settled else ""
+        return tuple(
+            path
+            for path in changed
+            if path not in held and self._protected(path) and tampering.asked_for(words, path)
+        )
 
 
 def _files(baseline: Baseline, ids: Collection[str]) -> tuple[str, ...]:

@@ -248,6 +248,10 @@ PROTECTED = [
     "ui/__snapshots__/a.snap",
     "test/a.py",
     "fixtures/a.json",
+    "uv.lock",
+    "services/api/poetry.lock",
+    "tests/cassettes/login.yaml",
+    "codecov.yml",
 ]
 FREE = [
     "shop/cart.py",

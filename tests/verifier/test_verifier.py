@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -336,7 +337,8 @@ class Breaking:
 
 def test_a_sandbox_that_breaks_makes_the_attempt_void(bench: MakeBench) -> None:
     at = bench(REPOSITORY)
-    at.verifier._sandbox = Breaking(at.verifier._sandbox)
+    runner = at.verifier._runner
+    at.verifier._runner = replace(runner, sandbox=Breaking(runner.sandbox))
     assert at.attempt(at.baseline(), {"calc.py": RIGHT}) == Void(reason="The container is gone.")
 
 
