@@ -86,7 +86,7 @@ class Typist:
 
 @pytest.fixture
 def bash(place: Path) -> Iterator[Typist]:
-    shell = pexpect.spawn("bash --norc --noprofile", encoding="utf-8", timeout=20, echo=False, cwd=str(place))
+    shell = pexpect.spawn("bash --norc --noprofile", encoding="utf-8", timeout=60, echo=False, cwd=str(place))
     typist = Typist(shell)
     shell.sendline(f"PS1={PROMPT[0]}''{PROMPT[1:]}")
     shell.expect(PROMPT)
@@ -98,7 +98,7 @@ def bash(place: Path) -> Iterator[Typist]:
 
 @pytest.fixture
 def zsh(place: Path) -> Iterator[Typist]:
-    shell = pexpect.spawn("zsh -f", encoding="utf-8", timeout=20, cwd=str(place), dimensions=(24, 200))
+    shell = pexpect.spawn("zsh -f", encoding="utf-8", timeout=60, cwd=str(place), dimensions=(24, 200))
     typist = Typist(shell)
     shell.sendline(
         f"PS1={PROMPT[0]}''{PROMPT[1:]}; unsetopt prompt_cr prompt_sp; bindkey -e; unset zle_bracketed_paste"
