@@ -13,18 +13,17 @@ from acr_cli.agent.formats import FORMATS
 from acr_cli.agent.planning import read_plan
 from acr_cli.agent.prompts import system, user
 from acr_cli.agent.repomap.drawing import RepoMap
+from acr_cli.agent.scores import TOOLS, KeptScores, best_format, usual_format
 from acr_cli.agent.sight import Sight
 from acr_cli.agent.toolbox import TestRunner, Toolbox, run_command
 from acr_cli.agent.transcript import Transcript
+from acr_cli.agent.unseen import images_named
 from acr_cli.agent.working import Patience, TextWork, ToolWork
 from acr_cli.errors import ProviderError, SandboxUnavailable
-from acr_cli.events import Emit
+from acr_cli.events import Emit, Notice
 from acr_cli.parts import load
-from acr_cli.protocols import Budget, EditFormat, Gateway, Sandbox, Tree
+from acr_cli.protocols import Budget, EditFormat, FormatScores, Gateway, Sandbox, Tree
 from acr_cli.records import Attempt, Candidate, Step, StepKind
-
-TOOLS = "tools"
-"""The edit format of models that call functions."""
 
 BUILTIN_FORMATS: Mapping[str, str] = MappingProxyType(
     {each.name: f"{type(each).__module__}:{type(each).__name__}" for each in FORMATS}
@@ -35,7 +34,8 @@ BUILTIN_FORMATS: Mapping[str, str] = MappingProxyType(
 class Agent:
     """A `Backend` for every kind of step.
 
-    `transcripts` is where conversations are kept, None keeps none; `repomap` draws large repositories."""
+    `transcripts` is where conversations are kept, None keeps none; `repomap` draws large repositories;
+    `scores` knows which edit format each candidate gets right."""
 
     name = "agent"
 
@@ -46,6 +46,7 @@ class Agent:
         emit: Emit,
         transcripts: Path | None = None,
         repomap: RepoMap | None = None,
+        scores: FormatScores | None = None,
         test_runner: TestRunner = run_command,
         patience: Patience | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -54,9 +55,11 @@ class Agent:
         self._emit = emit
         self._transcripts = transcripts
         self._repomap = repomap or RepoMap(None)
+        self._scores = scores or KeptScores(None)
         self._test_runner = test_runner
         self._patience = patience or Patience()
         self._clock = clock
+        self._told: set[str] = set()  # images that the user knows are not sent
 
     def eligible(self, step: Step) -> bool:
         return True
@@ -68,7 +71,9 @@ class Agent:
 
         Raises: BudgetExhausted, ConfigurationError (an unknown edit format)."""
         since, started = tree.checkpoint(), self._clock()
-        edit_format = edit_format_of(candidate)
+        name = format_name(candidate, self._scores)
+        edit_format = edit_format_of(name)
+        self._remark(step, candidate, name)
         meter = Metered(budget)
         transcript = Transcript(self._transcripts, step, candidate)
         room = room_for_files(candidate)
@@ -87,6 +92,7 @@ class Agent:
                     summary = work.go()
                 finally:
                     calls = work.calls
+                    self._scores.count(candidate.id, name, right=work.right, wrong=work.wrong)
         except (ProviderError, SandboxUnavailable) as error:
             void = error.message
         finally:
@@ -104,6 +110,20 @@ class Agent:
             steps=read_plan(summary, step) if step.kind is StepKind.PLAN and not void else (),
         )
 
+    def _remark(self, step: Step, candidate: Candidate, edit_format: str) -> None:
+        """What the user should know before it begins."""
+        usual = usual_format(candidate)
+        if candidate.edit_format == "auto" and edit_format != usual:
+            right, wrong = self._scores.of(candidate.id).get(usual, (0, 0))
+            why = f"as {usual}, {wrong} of {right + wrong} failed"
+            text = f"{candidate.id} writes its edits as {edit_format}: {why}."
+            self._emit(Notice(level="info", text=text))
+        new = [image for image in images_named(step.text) if image not in self._told]
+        self._told.update(new)
+        if new:
+            text = f"Models are sent text only, and do not see {', '.join(new)}: say what it shows."
+            self._emit(Notice(level="warning", text=text))
+
     def _work(
         self, step: Step, talk: Conversation, toolbox: Toolbox, edit_format: EditFormat | None
     ) -> ToolWork | TextWork:
@@ -112,18 +132,15 @@ class Agent:
         return ToolWork(step=step, talk=talk, toolbox=toolbox, emit=self._emit, patience=self._patience)
 
 
-def edit_format_of(candidate: Candidate) -> EditFormat | None:
-    """How a candidate writes its edits; None: by tools.
+def format_name(candidate: Candidate, scores: FormatScores) -> str:
+    """How a candidate is to write its edits: as its settings say, else as it gets right most often."""
+    if candidate.edit_format != "auto":
+        return candidate.edit_format
+    return best_format(candidate, scores.of(candidate.id))
 
-    "auto" is by tools, unless the model is known to have none or is a local one of which nothing is known;
-    then whole files for a local model, since weak ones garble blocks, and blocks for any other.
 
-    Raises: ConfigurationError for a name that nobody offers."""
-    name = candidate.edit_format
-    if name == "auto":
-        if candidate.tools or (candidate.tools is None and not candidate.local):
-            return None
-        name = "whole-file" if candidate.local else "search-replace"
+def edit_format_of(name: str) -> EditFormat | None:
+    """The format of this name; None: by tools. Raises: ConfigurationError for one that nobody offers."""
     if name == TOOLS:
         return None
     chosen: EditFormat = load("edit_formats", name, BUILTIN_FORMATS)()

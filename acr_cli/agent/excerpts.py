@@ -34,10 +34,14 @@ def excerpt(path: str, text: str, step: Step, *, room: int) -> str:
     if not regions:
         return ""
     opening = next((n for n, line in enumerate(lines[:_OPENING]) if _DEFINES.match(line)), _OPENING)
-    chosen: set[int] = set(range(min(opening, len(lines))))
+    opening = min(opening, len(lines))
+    while opening and not lines[opening - 1].strip():
+        opening -= 1
+    chosen = set(range(opening))
     left = room - sum(len(lines[number]) + 1 for number in chosen)
     for start, end in regions:
-        new = [number for number in range(start, end) if number not in chosen]
+        wanted = (*_around(lines, start), *range(start, end))
+        new = [number for number in wanted if number not in chosen]
         size = sum(len(lines[number]) + 1 for number in new)
         if size <= left:
             chosen.update(new)
@@ -94,6 +98,19 @@ def _region(lines: Sequence[str], place: int) -> tuple[int, int]:
     if end - start > _BLOCK:
         return max(start, place - _AROUND), min(end, place + _AROUND + 1)
     return start, end
+
+
+def _around(lines: Sequence[str], place: int) -> list[int]:
+    """The first lines of the blocks that a place lies in."""
+    found: list[int] = []
+    depth = _depth(lines[place])
+    for number in range(place - 1, -1, -1):
+        if depth == 0:
+            break
+        if lines[number].strip() and _depth(lines[number]) < depth:
+            depth = _depth(lines[number])
+            found += [number] if _begins(lines[number]) else []
+    return found
 
 
 def _begins(line: str) -> bool:

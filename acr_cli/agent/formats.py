@@ -14,8 +14,10 @@ _DIVIDER = re.compile(r"^={5,9}\s*$")
 _REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*(.*?)\s*$")
 _DELETE = re.compile(r"^DELETE FILE:?\s+(.+?)\s*$")
+_MOVE = re.compile(r"^MOVE FILE:?\s+(.+?)\s+(?:TO|->)\s+(.+?)\s*$")
+_RENAME_FROM, _RENAME_TO = re.compile(r"^rename from (.+)$"), re.compile(r"^rename to (.+)$")
 _OLD, _NEW = re.compile(r"^--- (\S.*)$"), re.compile(r"^\+\+\+ (\S.*)$")
-_HUNK = re.compile(r"^@@.*@@|^@@\s*$")
+_HUNK = re.compile(r"^@@(?: -\d+(?:,\d+)? \+(?P<line>\d+))?.*@@|^@@\s*$")
 _ELIDED = re.compile(
     r"^\s*(#|//|--|/\*|<!--)\s*((\.\.\.|…)|\(?(rest|remainder) of (the )?(file|code)\b).*",
     re.IGNORECASE,
@@ -37,8 +39,8 @@ the lines that are there now, exactly, and enough of them to match one place onl
 the lines that take their place
 >>>>>>> REPLACE
 
-A new file has an empty search part. A line `DELETE FILE path` removes a file. Keep blocks small. Change
-nothing that need not change."""
+A new file has an empty search part. A line `DELETE FILE path` removes a file, `MOVE FILE path TO path`
+renames one. Keep blocks small. Change nothing that need not change."""
 
     def parse(self, reply: str) -> tuple[Edit, ...]:
         """The edits in a reply, in order. Pure. Raises: BadReply with what is wrong."""
@@ -46,8 +48,7 @@ nothing that need not change."""
         edits: list[Edit] = []
         path, number = "", 0
         while number < len(lines):
-            if gone := _DELETE.match(lines[number]):
-                edits.append(Edit(path=_clean(gone[1]), replace=None))
+            edits += _whole_line(lines[number])
             if not _SEARCH.match(lines[number]):
                 number += 1
                 continue
@@ -77,7 +78,8 @@ all lines of the file
 ```
 
 Leave nothing out: what you write replaces the whole file. If the file itself holds three backticks, use four.
-A line `DELETE FILE path` removes a file. Do not write files that do not change."""
+A line `DELETE FILE path` removes a file, `MOVE FILE path TO path` renames one. Do not write files that do
+not change."""
 
     def parse(self, reply: str) -> tuple[Edit, ...]:
         """The edits in a reply, in order. Pure. Raises: BadReply with what is wrong."""
@@ -85,8 +87,7 @@ A line `DELETE FILE path` removes a file. Do not write files that do not change.
         edits: list[Edit] = []
         number = 0
         while number < len(lines):
-            if gone := _DELETE.match(lines[number]):
-                edits.append(Edit(path=_clean(gone[1]), replace=None))
+            edits += _whole_line(lines[number])
             fence = _FENCE.match(lines[number])
             if fence is None:
                 number += 1
@@ -122,9 +123,12 @@ Write the change as one unified diff with `--- a/path` and `+++ b/path` lines, t
                 path = _in_diff(new[1])
                 if not path:
                     edits.append(Edit(path=_in_diff(old[1]), replace=None))
-            elif _HUNK.match(line) and path:
+            elif (old := _RENAME_FROM.match(line)) and (to := _RENAME_TO.match(_at(lines, number + 1))):
+                edits.append(Edit(path=_clean(old[1]), replace=None, target=_clean(to[1])))
+            elif (hunk := _HUNK.match(line)) and path:
                 search, replace = _hunk(lines, number + 1)
-                edits.append(Edit(path=path, search=_joined(search), replace=_joined(replace)))
+                near = int(hunk["line"]) if hunk["line"] and len(hunk["line"]) < 9 else None
+                edits.append(Edit(path=path, search=_joined(search), replace=_joined(replace), line=near))
         if not edits:
             raise BadReply("The reply holds no unified diff.")
         return tuple(edits)
@@ -157,6 +161,8 @@ def marked_format(reply: str) -> EditFormat | None:
         return SearchReplace()
     if any(_NEW.match(line) for line in lines) and any(_HUNK.match(line) for line in lines):
         return UnifiedDiff()
+    if any(_RENAME_FROM.match(line) and _RENAME_TO.match(_at(lines, n + 1)) for n, line in enumerate(lines)):
+        return UnifiedDiff()
     return None
 
 
@@ -166,34 +172,52 @@ def _in_diff(name: str) -> str:
     return "" if path == "/dev/null" else re.sub(r"^[abiw]/", "", path)
 
 
+def _whole_line(line: str) -> list[Edit]:
+    """The edit that a line asks for which needs no block: to delete or to move a file."""
+    if gone := _DELETE.match(line):
+        return [Edit(path=_clean(gone[1]), replace=None)]
+    if moved := _MOVE.match(line):
+        return [Edit(path=_clean(moved[1]), replace=None, target=_clean(moved[2]))]
+    return []
+
+
 def _hunk(lines: Sequence[str], start: int) -> tuple[list[str], list[str]]:
     """The lines that a hunk takes away and those that it puts there, both with their context."""
     search: list[str] = []
     replace: list[str] = []
-    for number in range(start, len(lines)):
-        line = lines[number]
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        if _HUNK.match(line) or line.startswith(("diff --git", "```")):
-            break
-        if _OLD.match(line) and _NEW.match(following):
-            break
+    end = _end_of_hunk(lines, start)
+    for line in lines[start:end]:
         match line[:1]:
             case "-":
                 search.append(line[1:])
             case "+":
                 replace.append(line[1:])
-            case " ":
-                search.append(line[1:])
-                replace.append(line[1:])
-            case "" if following[:1] in ("-", "+", " ") and following:
-                # A blank line of context whose space was lost.
-                search.append("")
-                replace.append("")
             case "\\":
                 continue
             case _:
-                break
+                # A line of context may have lost the space before it.
+                context = line.removeprefix(" ")
+                search.append(context)
+                replace.append(context)
     return search, replace
+
+
+def _end_of_hunk(lines: Sequence[str], start: int) -> int:
+    """Where the lines of a hunk end; what follows the last one that is marked as such is talk."""
+    end = start
+    for number in range(start, len(lines)):
+        line = lines[number]
+        if _HUNK.match(line) or line.startswith(("diff --git", "```", "rename from")):
+            break
+        if _OLD.match(line) and _NEW.match(_at(lines, number + 1)):
+            break
+        if line[:1] in ("-", "+", " ", "\\") and line:
+            end = number + 1
+    return end
+
+
+def _at(lines: Sequence[str], number: int) -> str:
+    return lines[number] if number < len(lines) else ""
 
 
 def _whole(path: str, lines: Sequence[str]) -> str:

@@ -54,6 +54,7 @@ def search(
         raise BadReply("There is nothing to search for in the pattern.")
     if re.search(r"[\ud800-\udfff]", pattern):
         raise BadReply("The pattern holds what is no character.")
+    paths = [path for path in paths if path.isprintable()]  # no other can be opened
     program = next((found for name in programs if (found := shutil.which(name))), None)
     if program is None:
         return _compared(root, paths, pattern, most)

@@ -69,6 +69,15 @@ def is_generated_text(source: bytes) -> bool:
     return len(source) > _LONG_LINE and (b"\n" not in source[:_LONG_LINE])
 
 
+def images_named(text: str) -> tuple[str, ...]:
+    """The pictures that a text embeds or names, at most five. Pure."""
+    words = re.split(r"[\s<>\"'`()\[\]]+", text)
+    named = (word.rstrip(".,;:!?") for word in words)
+    return tuple(dict.fromkeys(word for word in named if "." in word and is_image(word.partition("?")[0])))[
+        :5
+    ]
+
+
 def is_image(path: str) -> bool:
     """Whether a file by its name is a picture. Pure."""
     return path.rpartition(".")[2].lower() in _IMAGES

@@ -64,8 +64,10 @@ class ToolWork:
                 continue
             if declines(self.step, reply.content):
                 return reply.content
+            if self.step.kind in (StepKind.PLAN, StepKind.REVIEW):
+                return reply.content
             said = self._written(reply.content) or reply.content
-            if self.toolbox.edits or self.step.kind in (StepKind.PLAN, StepKind.REVIEW):
+            if self.toolbox.edits:
                 if not (failing := self._not_yet()):
                     return said
                 self.talk.say(failing)

@@ -201,6 +201,8 @@ def _checked_parts(relative: str) -> tuple[str, ...]:
         raise PathRefused(f"{relative!r} is not a path inside the repository; give one relative to its root.")
     if any(is_gits_own(part) for part in parts):
         raise PathRefused(f"{relative!r} is git's own; it may not be touched.")
+    if any("\ud800" <= c <= "\udc7f" or "\udd00" <= c <= "\udfff" for c in relative):
+        raise PathRefused(f"{relative!r} holds what is no character.")
     if any(len(os.fsencode(part)) > _MAX_NAME for part in parts):
         raise PathRefused(f"{relative!r} is too long a name.")
     return parts

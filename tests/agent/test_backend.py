@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from acr_cli.agent.backend import Agent, edit_format_of
+from acr_cli.agent.backend import Agent, edit_format_of, format_name
+from acr_cli.agent.scores import KeptScores
 from acr_cli.agent.working import Patience
-from acr_cli.errors import BudgetExhausted, ConfigurationError, ProviderUnavailable
+from acr_cli.errors import BudgetExhausted, ConfigurationError, ContextTooLong, ProviderUnavailable
 from acr_cli.events import ToolCalled
 from acr_cli.protocols import Reply, ToolCall
 from acr_cli.records import Lesson, StepKind, Usage
@@ -333,13 +334,13 @@ def test_line_ends_survive_an_edit_in_text(tree, sandbox, budget) -> None:
     ],
 )
 def test_the_edit_format_follows_from_the_model(who, name) -> None:
-    edit_format = edit_format_of(candidate(**who))
+    edit_format = edit_format_of(format_name(candidate(**who), KeptScores(None)))
     assert (edit_format and edit_format.name) == name
 
 
 def test_an_unknown_edit_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match="'udiff'") as caught:
-        edit_format_of(candidate(edit_format="udiff"))
+        edit_format_of("udiff")
     assert caught.value.exit_code == 3
     assert "search-replace" in caught.value.hint
 
@@ -407,3 +408,155 @@ def test_a_full_context_changes_the_beginning_seldom(tree, sandbox, budget) -> N
     assert 1 <= len(changed) <= 6
     for each in model.calls:
         assert sum(len(message.content) for message in each.messages) < 16_000 * 3
+
+
+# --- what a reply is worth --------------------------------------------------------------------------------
+
+
+def test_an_edit_and_finish_in_one_reply_end_a_step_that_passes(tree, sandbox, budget) -> None:
+    attempt, model, _ = carry_out([(FIX, DONE)], tree, sandbox, budget)
+    assert (attempt.summary, attempt.files, len(model.calls)) == (
+        "Added instead of subtracted.",
+        ("calc.py",),
+        1,
+    )
+
+
+def test_work_that_does_not_pass_goes_back_with_the_reason_a_few_times(tree, sandbox, budget) -> None:
+    wrong = call("edit", {"path": "calc.py", "search": "a - b", "replace": "b - a"})
+    again = call("edit", {"path": "calc.py", "search": "b - a", "replace": "a + b"})
+    attempt, model, _ = carry_out([(wrong, DONE), (again, DONE)], tree, sandbox, budget)
+    assert results(model)[1].startswith("Not finished: this still fails.")
+    assert "assert 1 == 3" in results(model)[1]
+    assert attempt.patch.count("\n+") == 2
+    assert len(model.calls) == 2
+
+
+def test_a_model_that_cannot_mend_it_may_finish(tree, sandbox, budget) -> None:
+    wrong = call("edit", {"path": "calc.py", "search": "a - b", "replace": "b - a"})
+    attempt, model, _ = carry_out([(wrong, DONE), DONE], tree, sandbox, budget)
+    assert (attempt.summary, len(model.calls)) == ("Added instead of subtracted.", 2)
+
+
+def test_finish_beside_a_refused_edit_is_too_early(tree, sandbox, budget) -> None:
+    wrong = call("edit", {"path": "calc.py", "search": "a * b", "replace": "a + b"})
+    attempt, model, _ = carry_out([(DONE, wrong), (FIX, DONE)], tree, sandbox, budget)
+    assert "an edit of this reply was refused" in results(model)[0]
+    assert attempt.files == ("calc.py",)
+
+
+def test_edits_in_text_that_do_not_pass_may_be_mended_once(tree, sandbox, budget) -> None:
+    wrong = BLOCK.replace("a + b", "b - a")
+    mend = BLOCK.replace("a - b", "b - a")
+    attempt, model, _ = carry_out([wrong, mend], tree, sandbox, budget, who=candidate(**TEXT))
+    assert "assert 1 == 3" in model.calls[1].last
+    assert "return b - a" in model.calls[1].last
+    assert "+    return a + b" in attempt.patch
+    attempt, model, _ = carry_out(
+        [mend.replace("a + b", "b / a").replace("b - a", "a + b", 1), "That is all."],
+        tree,
+        sandbox,
+        budget,
+        who=candidate(**TEXT),
+    )
+    assert (attempt.summary, len(model.calls)) == ("Changed calc.py.", 2)
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_made_moved_with_its_mode_and_deleted(tree, sandbox, budget) -> None:
+    (tree.root / "a.py").chmod(0o755)
+    (tree.root / "link.py").symlink_to("b.py")
+    script = [
+        call("edit", {"path": "new/c.py", "search": "", "replace": "z = 1\n"}),
+        call("move", {"path": "a.py", "target": "lib/d.py"}),
+        call("move", {"path": "b.py", "target": "calc.py"}),
+        call("move", {"path": "link.py", "target": "lib/link.py"}),
+        call("move", {"path": "lib/link.py", "target": ""}),
+        (DONE,),
+        DONE,
+    ]
+    attempt, model, _ = carry_out(script, tree, sandbox, budget, what=step(failures=()))
+    assert results(model)[1] == "a.py moved to lib/d.py."
+    assert "calc.py exists" in results(model)[2]
+    assert attempt.files == ("a.py", "lib/d.py", "link.py", "new/c.py")
+    assert (tree.root / "lib/d.py").stat().st_mode & 0o777 == 0o755
+    assert (tree.root / "b.py").read_bytes() == b"y = 1\n"
+    assert not (tree.root / "lib/link.py").is_symlink()
+
+
+def test_a_command_may_keep_files_and_they_are_read_again_before_an_edit(tree, sandbox, budget) -> None:
+    command = {"command": "sed -i 's/ 1/ 5/' a.py b.py", "keep": ["a.py", "calc.py"]}
+    edit = call("edit", {"path": "a.py", "search": "x = 5", "replace": "x = 6"})
+    script = [call("open", {"path": "a.py"}), call("run", command), edit, edit, DONE, DONE]
+    attempt, model, _ = carry_out(script, tree, sandbox, budget)
+    assert results(model)[1].endswith("(kept: a.py)")
+    assert "has changed since you saw it" in results(model)[2]
+    assert "1: x = 5" in results(model)[2]
+    assert attempt.files == ("a.py",)
+    assert (tree.root / "a.py").read_bytes() == b"x = 6\n"
+
+
+@pytest.mark.parametrize("path", ["../out.py", ".env", "nothing.py", "/etc/passwd"])
+def test_what_may_not_be_written_is_not_kept_either(tree, sandbox, budget, path) -> None:
+    keep = call("run", {"command": "echo 'x = 5' > a.py; echo KEY=1 > .env", "keep": ["a.py", path]})
+    attempt, _, events = carry_out([keep, DONE], tree, sandbox, budget)
+    assert attempt.patch == ""
+    assert not events[0].ok
+
+
+def test_a_long_output_is_cut_and_the_rest_can_be_opened(tree, sandbox, budget) -> None:
+    script = [
+        call("run", {"command": "seq 1 9000"}),
+        call("open", {"path": "output-1", "start": 4000, "end": 4001}),
+        DONE,
+    ]
+    _, model, _ = carry_out(script, tree, sandbox, budget)
+    shown, rest = results(model)
+    assert shown.startswith("1\n2\n")
+    assert shown.endswith("9000\n(exit code 0)")
+    assert "of 9000 left out; they are in output-1, for open" in shown
+    assert rest == "4000: 4000\n4001: 4001\n(output-1 has 9000 lines.)"
+    assert len(shown) < 9_000
+
+
+# --- what is learnt, and what is said ---------------------------------------------------------------------
+
+
+def test_a_model_that_garbles_its_calls_is_asked_for_text_next_time(tree, sandbox, budget, tmp_path) -> None:
+    scores = KeptScores(tmp_path / "formats.json")
+    garbled = [call("edit", '{"path": "calc.py", '), call("edit", "{")]
+    carry_out([garbled] * 3, tree, sandbox, budget, scores=scores)
+    assert scores.of("test/model") == {"tools": (0, 7)}
+    _, model, events = carry_out([BLOCK], tree, sandbox, budget, scores=scores)
+    assert not model.calls[0].tools
+    assert events[0].text == "test/model writes its edits as search-replace: as tools, 7 of 7 failed."
+    assert scores.of("test/model")["search-replace"] == (1, 0)
+
+
+def test_settings_say_the_format_whatever_was_learnt(tree, sandbox, budget, tmp_path) -> None:
+    scores = KeptScores(tmp_path / "formats.json")
+    scores.count("test/model", "tools", right=0, wrong=50)
+    _, model, _ = carry_out([DONE], tree, sandbox, budget, scores=scores, who=candidate(edit_format="tools"))
+    assert model.calls[0].tools
+
+
+def test_a_task_that_shows_an_image_is_taken_and_the_user_is_told(tree, sandbox, budget) -> None:
+    text = "The button is wrong: ![shot](https://example.org/shot.png?raw=1), see also docs/b.JPG."
+    (tree.root / "logo.png").write_bytes(b"\x89PNG\r\n")
+    script = [call("open", {"path": "logo.png"}), DONE]
+    _, model, events = carry_out(script, tree, sandbox, budget, what=step(text=text))
+    assert "do not see https://example.org/shot.png?raw=1, docs/b.JPG" in events[0].text
+    assert "logo.png is an image" in results(model)[0]
+
+
+def test_a_context_that_is_smaller_than_was_known_is_met_once_by_dropping(tree, sandbox, budget) -> None:
+    (tree.root / "long.txt").write_text("word " * 2000)
+    opened = [call("open", {"path": "long.txt", "end": n}) for n in range(1, 5)]
+    script = [*opened, ContextTooLong("too long"), DONE]
+    attempt, model, _ = carry_out(script, tree, sandbox, budget)
+    assert attempt.void == ""
+    assert sum("was dropped" in message.content for message in model.calls[-1].messages) >= 2
+    attempt, _, _ = carry_out([ContextTooLong("too long")], tree, sandbox, budget)
+    assert attempt.void == "too long"

@@ -143,8 +143,9 @@ def test_a_unified_diff_is_read_by_its_lines_and_not_by_its_numbers() -> None:
             path="calc.py",
             search="def add(a, b):\n    return a - b\n\n",
             replace="def add(a, b):\n    return a + b\n\n# the end\n",
+            line=90,
         ),
-        Edit(path="new.py", search="", replace="x = 1\n"),
+        Edit(path="new.py", search="", replace="x = 1\n", line=1),
         Edit(path="old.py", replace=None),
     )
 
@@ -170,3 +171,23 @@ def test_a_broken_block_is_never_taken_for_a_whole_file() -> None:
     broken = "calc.py\n```\n<<<<<<< SEARCH\na\n```\n"
     with pytest.raises(BadReply, match="======="):
         read_edits(broken, WholeFile())
+
+
+def test_a_line_of_context_may_have_lost_its_space_and_talk_behind_a_hunk_is_none_of_it() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\nimport a\n\n\n-b\n+c\nThat is all.\n"
+    assert UnifiedDiff().parse(diff) == (
+        Edit(path="x.py", search="import a\n\n\nb\n", replace="import a\n\n\nc\n", line=1),
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "MOVE FILE a.py TO lib/b.py",
+        "MOVE FILE: `a.py` -> `lib/b.py`",
+        "diff --git a/a.py b/lib/b.py\nsimilarity index 100%\nrename from a.py\nrename to lib/b.py\n",
+    ],
+)
+@pytest.mark.parametrize("asked", FORMATS, ids=lambda each: each.name)
+def test_a_file_is_moved_in_every_format(asked, reply) -> None:
+    assert read_edits(reply, asked) == (Edit(path="a.py", replace=None, target="lib/b.py"),)

@@ -1,0 +1,85 @@
+"""Which parts of a long file are shown, and which failing tests' lines are worth their tokens."""
+
+from __future__ import annotations
+
+from acr_cli.agent.excerpts import excerpt, outline
+from acr_cli.agent.prompts import user
+from acr_cli.agent.repomap.drawing import RepoMap
+from acr_cli.agent.sight import Sight
+from acr_cli.records import CaseResult
+from tests.agent.conftest import step
+
+LONG = "import os\n\n\n" + "".join(
+    f"class Part{n}:\n    def work_{n}(self):\n        return {n}\n\n\n" for n in range(400)
+)
+GO = "package x\n\n" + "".join(f"func Work{n}(x int) int {{\n\treturn x\n}}\n\n" for n in range(300))
+
+
+def failing(detail: str, **fields: str) -> CaseResult:
+    known = {"id": "t.py::test_x", "outcome": "failed", "file": "t.py", "detail": detail}
+    return CaseResult(**{**known, **fields})
+
+
+def test_the_places_that_a_traceback_points_to_are_shown_with_their_blocks() -> None:
+    what = step(failures=(failing("lib/long.py:52: in work_9\nlong.py:500: in x"),))
+    shown = excerpt("lib/long.py", LONG, what, room=6_000)
+    block = "class Part9:\n    def work_9(self):\n        return 9\n"
+    assert shown.startswith(f"import os\n[... lines 2-48 ...]\n{block}[")
+    assert "return 99" in shown
+    assert "return 50\n" not in shown
+
+
+def test_a_definition_that_the_task_names_is_shown() -> None:
+    shown = excerpt("long.py", LONG, step(failures=(), text="`work_123` is off by one."), room=6_000)
+    assert "    def work_123(self):\n        return 123" in shown
+    assert len(shown) < 300
+
+
+def test_a_block_in_braces_is_shown_to_its_end() -> None:
+    shown = excerpt("x.go", GO, step(failures=(), text="Work7 returns x"), room=6_000)
+    assert "func Work7(x int) int {\n\treturn x\n}" in shown
+
+
+def test_a_file_that_nothing_points_into_has_no_excerpt() -> None:
+    assert excerpt("long.py", LONG, step(failures=(), text="Mend it."), room=6_000) == ""
+    assert outline("a = 1\n") == ""
+
+
+def test_an_excerpt_keeps_to_its_room() -> None:
+    many = "\n".join(f"long.py:{n}: in x" for n in range(5, 1900, 3))
+    assert len(excerpt("long.py", LONG, step(failures=(failing(many),)), room=2_000)) < 4_000
+
+
+def test_of_a_large_source_and_its_tests_the_prompt_shows_what_matters(tree) -> None:
+    (tree.root / "calc.py").write_text(LONG + "def add(a, b):\n    return a - b\n")
+    others = "".join(f"def test_other_{n}():\n    assert {n}\n\n\n" for n in range(50))
+    (tree.root / "test_calc.py").write_text(
+        "from calc import add\n\n\n" + others + "def test_add():\n    assert 1\n"
+    )
+    text = user(step(), Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
+    assert "calc.py (in parts)" in text
+    assert "def add(a, b):\n    return a - b" in text
+    assert "def test_add():" in text
+    assert "test_other_7" not in text
+    assert len(text) < 3_000
+
+
+def test_a_file_that_is_only_imported_is_outlined_where_another_is_pointed_to(tree) -> None:
+    (tree.root / "test_calc.py").write_text(
+        "from calc import add\nfrom b import y\n\n\ndef test_add():\n    assert 1\n"
+    )
+    (tree.root / "b.py").write_text("def y():\n    return 'a long story'\n")
+    text = user(step(), Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
+    assert "b.py (in parts)\n```\ndef y():\n[... lines 2-2 ...]\n```" in text
+    assert "    return a - b" in text
+
+
+def test_empty_captures_and_inner_values_are_left_out(tree) -> None:
+    detail = (
+        "t.py:3: in test_x\nE   assert 1 == 2\nE    +  where 1 = f()\nE    +    where f = <f at 0x7f>\n"
+        "----- Captured Log -----\n\n----- Captured Out -----\nseen\n----- Captured Err -----\n"
+    )
+    what = step(failures=(failing(detail, exception="AssertionError", message="assert 1 == 2"),))
+    text = user(what, Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
+    assert "E    +  where 1 = f()\n----- Captured Out -----\nseen\n\n" in text
+    assert "0x7f" not in text
