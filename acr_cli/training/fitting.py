@@ -1,6 +1,8 @@
 """One logistic regression a candidate on TF-IDF, all of them at once by Newton's method.
 
-Each Newton step solves its linear system by conjugate gradients with the diagonal as preconditioner (Lin,
+A candidate's weights are those that all share and its own deviation from them, which is penalised more for
+words than for labels: most of what a text says is how difficult it is for everybody, and deviations that are
+noise would choose at random. Each Newton step solves its linear system by conjugate gradients with the diagonal as preconditioner (Lin,
 Weng and Keerthi 2008, without their trust region: the penalty keeps steps short, and one that does not
 improve is halved). How strong the penalty is, is decided by the held-out log loss.
 """
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Indexes = NDArray[np.int64]
 
-PENALTIES = (10.0, 3.0, 1.0, 0.3)
+PENALTIES = (1.0, 0.3)  # on what is shared
+ALIKE = (1.0, 10.0, 100.0)  # how much more on a candidate's own words
+OWN_LABELS = 1.0  # on a candidate's own labels
 TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 NEWTON_STEPS = 12
 CG_STEPS = 30
@@ -70,18 +74,34 @@ def fit(tasks: Tasks, tell: Callable[[str], None] = lambda _: None) -> Classifie
     features, idf = vocabulary(train)
     place = {name: index for index, name in enumerate(features)}
     x = _sparse([_row(train, at, place, idf) for at in range(train.tasks)], len(features))
-    weights = np.zeros((len(features), len(train.models)))
-    best: tuple[float, Classifier] | None = None
+    parts = np.zeros((len(features), 1 + len(train.models)))
+    made: list[_Fitted] = []
     for penalty in PENALTIES:
-        weights = _newton(x, _solved(train), weights, penalty)
-        made = Classifier(features=features, idf=idf, weights=weights, candidates=train.models)
-        warm, loss = _tempered(made, held)
-        tell(f"penalty {penalty:g}: held-out log loss {loss:.4f}")
-        if best is None or loss < best[0]:
-            best = (loss, warm)
-    if best is None:
-        raise AssertionError("unreachable: there are penalties")
-    return best[1]
+        for alike in ALIKE:
+            parts = _newton(x, _solved(train), parts, _penalties(idf, len(train.models), penalty, alike))
+            plain = Classifier(features=features, idf=idf, weights=_whole(parts), candidates=train.models)
+            fitted = _tempered(plain, held, alike)
+            tell(
+                f"penalty {penalty:g}, on own words {penalty * alike:g}: held-out log loss {fitted.loss:.4f}"
+            )
+            made.append(fitted)
+    return _simplest(made)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Fitted:
+    classifier: Classifier
+    alike: float
+    loss: float  # held-out
+    error: float  # standard error of it
+
+
+def _simplest(made: Sequence[_Fitted]) -> Classifier:
+    """The one with the fewest opinions of its own whose loss is within a standard error of the least (the
+    rule of Breiman et al. 1984). Pure."""
+    least = min(made, key=lambda one: one.loss)
+    good = [one for one in made if one.loss <= least.loss + least.error]
+    return min(good, key=lambda one: (-one.alike, one.loss)).classifier
 
 
 def predicted(classifier: Classifier, matrix: Matrix) -> Numbers:
@@ -134,77 +154,96 @@ def _solved(matrix: Matrix) -> Numbers:
     return found
 
 
-def _newton(x: Sparse, solved: Numbers, weights: Numbers, penalty: float) -> Numbers:
-    """F x C weights that minimise log loss + penalty / 2 |w|^2, from these on."""
+def _penalties(idf: Numbers, candidates: int, penalty: float, alike: float) -> Numbers:
+    """F x (1 + C): of the shared weight and of each candidate's own. Pure."""
+    import numpy as np
+
+    labels = idf == 0
+    own = np.where(labels, OWN_LABELS, penalty * alike)
+    return np.concatenate([np.full((len(idf), 1), penalty), np.repeat(own[:, None], candidates, 1)], axis=1)
+
+
+def _whole(parts: Numbers) -> Numbers:
+    """F x C: what is shared and a candidate's own together. Pure."""
+    whole: Numbers = parts[:, :1] + parts[:, 1:]
+    return whole
+
+
+def _shared(own: Numbers) -> Numbers:
+    """F x (1 + C): the gradient of the parts from that of the whole. Pure."""
+    import numpy as np
+
+    return np.concatenate([own.sum(axis=1, keepdims=True), own], axis=1)
+
+
+def _newton(x: Sparse, solved: Numbers, parts: Numbers, penalty: Numbers) -> Numbers:
+    """F x (1 + C) parts that minimise log loss + sum of penalty / 2 part^2, from these on."""
     import numpy as np
 
     known = ~np.isnan(solved)
     target = np.nan_to_num(solved)
 
-    def loss(scores: Numbers, w: Numbers) -> Numbers:
+    def loss(scores: Numbers, at: Numbers) -> float:
         each = np.where(known, np.logaddexp(0.0, scores) - target * scores, 0.0)
-        total: Numbers = each.sum(axis=0) + penalty / 2 * (w**2).sum(axis=0)
-        return total
+        return float(each.sum() + (penalty / 2 * at**2).sum())
 
-    scores = x.times(weights)
+    scores = x.times(_whole(parts))
     first = 0.0
     for _ in range(NEWTON_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
-        gradient = x.transposed_times(np.where(known, chance - target, 0.0)) + penalty * weights
+        gradient = _shared(x.transposed_times(np.where(known, chance - target, 0.0))) + penalty * parts
         size = float(np.linalg.norm(gradient))
         first = first or size
         if size <= SMALL * first:
             break
         curvature = np.where(known, np.maximum(chance * (1 - chance), 1e-6), 0.0)
         step = _conjugate(x, curvature, gradient, penalty)
-        before, length = loss(scores, weights), np.ones(weights.shape[1])
-        moved = x.times(step)
-        for _ in range(10):
-            worse = loss(scores - length * moved, weights - length * step) > before
-            if not worse.any():
-                break
-            length = np.where(worse, length / 2, length)
-        weights, scores = weights - length * step, scores - length * moved
-    return weights
+        before, length, moved = loss(scores, parts), 1.0, x.times(_whole(step))
+        while length > 1e-3 and loss(scores - length * moved, parts - length * step) > before:  # noqa: PLR2004
+            length /= 2
+        parts, scores = parts - length * step, scores - length * moved
+    return parts
 
 
-def _conjugate(x: Sparse, curvature: Numbers, gradient: Numbers, penalty: float) -> Numbers:
-    """F x C: the Newton step, (X' D X + penalty) step = gradient, for each column by itself."""
+def _conjugate(x: Sparse, curvature: Numbers, gradient: Numbers, penalty: Numbers) -> Numbers:
+    """F x (1 + C): the Newton step, (X' D X + penalty) step = gradient."""
     import numpy as np
 
-    diagonal = x.transposed_times(curvature, squared=True) + penalty
+    diagonal = _shared(x.transposed_times(curvature, squared=True)) + penalty
     step = np.zeros_like(gradient)
     residual = gradient.copy()
     z = residual / diagonal
     direction = z.copy()
-    now = (residual * z).sum(axis=0)
-    enough = 1e-4 * np.maximum(now, 1e-30)
+    now = float((residual * z).sum())
+    enough = 1e-4 * now
     for _ in range(CG_STEPS):
-        if (now <= enough).all():
+        if now <= enough:
             break
-        image = x.transposed_times(curvature * x.times(direction)) + penalty * direction
-        along = now / np.maximum((direction * image).sum(axis=0), 1e-30)
+        image = _shared(x.transposed_times(curvature * x.times(_whole(direction)))) + penalty * direction
+        along = now / max(float((direction * image).sum()), 1e-30)
         step += along * direction
         residual -= along * image
         z = residual / diagonal
-        following = (residual * z).sum(axis=0)
-        direction = z + following / np.maximum(now, 1e-30) * direction
+        following = float((residual * z).sum())
+        direction = z + following / now * direction
         now = following
     return step
 
 
-def _tempered(classifier: Classifier, held: Matrix) -> tuple[Classifier, float]:
-    """With the temperature that suits the held-out tasks best, and the log loss there."""
-    found = []
-    for temperature in TEMPERATURES:
-        warm = replace(classifier, temperature=temperature)
-        found.append((_loss(warm, held), temperature))
-    loss, temperature = min(found)
-    return replace(classifier, temperature=temperature), loss
+def _tempered(classifier: Classifier, held: Matrix, alike: float) -> _Fitted:
+    """With the temperature that suits the held-out tasks best."""
+    import numpy as np
 
-
-def _loss(classifier: Classifier, held: Matrix) -> float:
-    return log_loss(predicted(classifier, held), _solved(held))
+    solved, cold = _solved(held), predicted(classifier, held)
+    logits = np.log(cold / (1 - cold))
+    losses = [(log_loss(1 / (1 + np.exp(-logits / heat)), solved), heat) for heat in TEMPERATURES]
+    loss, heat = min(losses)
+    chance = np.clip(1 / (1 + np.exp(-logits / heat)), 1e-6, 1 - 1e-6)
+    known = ~np.isnan(solved)
+    each = np.where(known, -np.log(np.where(solved == 1.0, chance, 1 - chance)), 0.0).sum(axis=1)
+    tasks = each / np.maximum(known.sum(axis=1), 1)
+    error = float(tasks.std() / np.sqrt(max(len(tasks), 1)))
+    return _Fitted(classifier=replace(classifier, temperature=heat), alike=alike, loss=loss, error=error)
 
 
 def measured(classifier: Classifier, tasks: Tasks) -> dict[str, dict[str, float]]:

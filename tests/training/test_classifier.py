@@ -48,12 +48,18 @@ def test_the_weights_are_those_of_another_solver(tasks: Tasks) -> None:
         dense[at, columns] = values
     solved = fitting._solved(tasks.train)
 
-    ours = fitting._newton(fitting._sparse(rows, len(features)), solved, np.zeros((len(features), 3)), 1.0)
+    shape = (len(features), 4)
+    penalty = fitting._penalties(idf, 3, 1.0, 10.0)
 
-    for column in range(3):
-        theirs = linear.LogisticRegression(C=1.0, fit_intercept=False, tol=1e-8, max_iter=2000)
-        theirs.fit(dense, solved[:, column])
-        assert np.abs(ours[:, column] - theirs.coef_[0]).max() < 0.01
+    ours = fitting._whole(fitting._newton(fitting._sparse(rows, shape[0]), solved, np.zeros(shape), penalty))
+
+    # One row a pair of task and candidate: what is shared, then each candidate's own, each by its penalty.
+    pairs = [np.kron(np.r_[1.0, np.eye(3)[column]], row) for row in dense for column in range(3)]
+    scale = np.sqrt(penalty.T.reshape(-1))
+    theirs = linear.LogisticRegression(C=1.0, fit_intercept=False, tol=1e-8, max_iter=5000)
+    theirs.fit(np.array(pairs) / scale, solved.reshape(-1))
+    parts = (theirs.coef_[0] / scale).reshape(4, -1).T
+    assert np.abs(ours - (parts[:, :1] + parts[:, 1:])).max() < 0.01
 
 
 def test_what_was_not_tried_has_no_part_in_it() -> None:
