@@ -35,7 +35,7 @@ _UNREADABLE = re.compile(
     r"Expecting (value|property|',' delimiter)|JSONDecodeError|Unterminated string|Invalid control"
 )
 _UNREACHED = ("ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror")
-_INNER = re.compile(r'"(?:message|error)": ?"((?:[^"\\]|\\.)+)"')  # of an error's JSON
+_INNER = re.compile(r"""["'](?:message|error)["']: ?(?:"((?:[^"\\]|\\.)+)"|'([^']+)')""")  # of JSON
 _BROKE_OFF = re.compile(r"Connection error|Connection reset|peer closed connection|Stream ended before")
 _PAGE = re.compile(r"<!DOCTYPE html|<html", re.IGNORECASE)
 _DELAY = re.compile(r'"retryDelay": ?"(\d+(?:\.\d+)?)s"')  # Gemini's
@@ -130,9 +130,9 @@ def _no_credit(who: str, text: str) -> AuthenticationFailed:
 def _first_line(error: Exception, key: str | None) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
     text = _PREFIXES.sub("", lines[0].strip()) if lines else ""
-    text = text.partition(" Original exception:")[0]
+    text = re.split(r" Original exception:|\.? Handle with `litellm", text)[0]
     if inner := _INNER.search(text):
-        text = inner[1].replace('\\"', '"')
+        text = (inner[1] or inner[2]).replace('\\"', '"').replace("\\'", "'")
     if _PAGE.search(text):
         text = "a page for people came instead of an answer; is a proxy in between?"
     if key:

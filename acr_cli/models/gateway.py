@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -389,4 +390,6 @@ def _litellm() -> Any:
     litellm.telemetry = False
     litellm.drop_params = True
     litellm.modify_params = True
+    # A table of zeros is honest repetition; max_tokens and the time of a reply bound any other.
+    litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize  # type: ignore[attr-defined]
     return litellm

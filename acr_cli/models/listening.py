@@ -51,8 +51,10 @@ def heard(start: Callable[[], Iterator[T]], *, piece: float, whole: float) -> It
     try:
         while True:
             left = ends - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
             try:
-                said = listener.pieces.get(timeout=max(0.0, min(piece, left)))
+                said = listener.pieces.get(timeout=min(piece, left))
             except Empty:
                 raise TimeoutError from None
             if isinstance(said, _End):

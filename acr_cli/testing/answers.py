@@ -40,6 +40,7 @@ class Refuse:
     kind: str = ""  # the provider's own name of it, where its shape has one
     retry_after: float | str | None = None
     after: str = ""
+    details: tuple[Mapping[str, Any], ...] = ()  # beside the message, in Gemini's shape
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

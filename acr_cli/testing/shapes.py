@@ -282,7 +282,8 @@ class Gemini:
 
     def error(self, refused: Refuse) -> dict[str, Any]:
         kind = refused.kind or self._KINDS.get(refused.status, "INTERNAL")
-        return {"error": {"code": refused.status, "message": refused.message, "status": kind}}
+        error = {"code": refused.status, "message": refused.message, "status": kind}
+        return {"error": {**error, **({"details": refused.details} if refused.details else {})}}
 
     def failing(self, refused: Refuse) -> bytes:
         return _event(self.error(refused))

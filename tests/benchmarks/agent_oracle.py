@@ -123,7 +123,7 @@ class Oracle:
             "aider": self._aider,
             "mini": self._mini,
         }
-        if self._edited and not unseen:
+        if (self._edited and not unseen) or len(self.asked) > _PATIENCE:
             return self._stop()
         said = answers[self.program](request, unseen)
         self._edited = not unseen
@@ -131,7 +131,7 @@ class Oracle:
 
     def _seen(self, path: str, request: Request) -> bool:
         """Whether every line that will be replaced in a file has stood in this request."""
-        shown = "\n".join(strings(request.messages))
+        shown = _plain("\n".join(strings(request.messages)))
         lines = (line.strip() for search, _ in self.sample.hunks(path) for line in search.splitlines())
         return all(line in shown for line in lines if line)
 
@@ -180,7 +180,14 @@ class Oracle:
         return call("bash", {"command": command})
 
 
+_PATIENCE = 12  # requests, after which something is wrong with the oracle
 _SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+
+def _plain(text: str) -> str:
+    """What stands in a text that may hold the outputs of commands as JSON."""
+    text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
+    return f"{text}\n{text.replace(chr(92) + chr(34), chr(34)).replace(chr(92) * 2, chr(92))}"
 
 
 def strings(value: object) -> Iterator[str]:

@@ -13,6 +13,8 @@ from acr_cli.events import Event, ModelText, Notice
 from acr_cli.models.gateway import LiteLLM, Patience, warm
 from acr_cli.protocols import Message
 from acr_cli.records import Candidate, Price
+from acr_cli.worktree.tree import RunTree
+from tests.agent.conftest import FILES
 
 ASK = (Message(role="system", content="Be brief."), Message(role="user", content="Say hello."))
 
@@ -89,3 +91,11 @@ def candidate(base_url: str | None, name: str = "m", **fields: object) -> Candid
         "price": Price(input=1.0, output=10.0, cached_input=0.1, source="config"),
     }
     return Candidate(**{**known, **fields})
+
+
+@pytest.fixture
+def tree(tmp_path) -> RunTree:
+    (tmp_path / "source").mkdir()
+    for name, content in FILES.items():
+        (tmp_path / "source" / name).write_bytes(content)
+    return RunTree.copy(tmp_path / "source", tuple(FILES), tmp_path / "run")

@@ -7,21 +7,12 @@ import pytest
 from acr_cli.agent.backend import Agent
 from acr_cli.testing.answers import Cut, Refuse, Say, call
 from acr_cli.testing.loopback import LoopbackServer
-from acr_cli.worktree.tree import RunTree
-from tests.agent.conftest import FILES, PlainSandbox, step
+from tests.agent.conftest import PlainSandbox, step
 from tests.models.conftest import candidate, line
 
 pytestmark = pytest.mark.usefixtures("litellm_is_imported")
 
 FIX = call("edit", {"path": "calc.py", "search": "a - b", "replace": "a + b"})
-
-
-@pytest.fixture
-def tree(tmp_path) -> RunTree:
-    (tmp_path / "source").mkdir()
-    for name, content in FILES.items():
-        (tmp_path / "source" / name).write_bytes(content)
-    return RunTree.copy(tmp_path / "source", tuple(FILES), tmp_path / "run")
 
 
 def test_a_fix_over_http_survives_errors_and_foreign_tools(tree) -> None:
