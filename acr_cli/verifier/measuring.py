@@ -57,12 +57,13 @@ class Measuring:
             found = judge.compare(self.baseline, report)
             sound = not (report.fault or report.timed_out or found.unfixed)
             again = sound and first is None and not found.broken
-            flip = repeats.of_fixed(copy, self.baseline, report, found.fixed) if again else ()
+            flip = repeats.of_fixed(copy, report, found.fixed, self.patch) if again else ()
+            chance = repeats.of_targets(copy, report, found.broken) if sound else ()
             value, note = self._lint(copy, sources) if sound and not found.broken else (1.0, "")
         report = only_sometimes(report, flip)
-        flaky: tuple[str, ...] = ()
-        if sound and found.broken:
-            flaky = repeats.of_broken(self.tree, self.start, report, found.broken)
+        left = [test for test in found.broken if test not in chance]
+        before = repeats.of_broken(self.tree, self.start, report, left) if sound and left else ()
+        flaky = tuple(test for test in found.broken if test in chance or test in before)
         findings = self._findings(report, sources)
         notes = _notes(self.baseline, report)
         beside = judge.Beside(findings=findings, flaky=flaky, lint=value, lint_note=note, notes=notes)

@@ -9,16 +9,25 @@ done before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from acr_cli.protocols import TestPlan, Toolchain, Tree
-from acr_cli.records import Baseline, SuiteReport
+from acr_cli.records import SuiteReport
 from acr_cli.verifier.running import SCRATCH, Copy, Runner
 
 TIMES = 2  # that tests are run again on one tree
 MANY = 30  # tests that are run again; more than these do not flip together
 WHOLE = 60.0  # seconds that all tests may take to be run again
+SHORT = 10.0  # the same, where single tests cannot be chosen
+_SHARE, _FIXED = 0.3, 0.5  # of the time of all tests, and seconds, that a second look may cost
+_CHANCE = re.compile(
+    r"rand|shuffle|uuid|sleep|thread|async|await|\btime\b|clock|\bnow\b|\bDate\b|instant|\bgo func|\bchan\b"
+    r"|mutex|concurr|parallel|socket|\bhash\(|\bid\(",
+    re.IGNORECASE,
+)
+"""Words of code whose result may be another one the next time."""
 _PSEUDO = "BuildFailed"
 
 
@@ -33,60 +42,61 @@ class Repeats:
     clock: Callable[[], float]  # seconds, monotonic
     end: float  # on that clock
 
-    def of_targets(self, tree: Tree, report: SuiteReport, ids: Sequence[str]) -> tuple[str, ...]:
-        """Of tests that failed among all others in `report`, those that flip. Raises: SandboxBroken."""
-        alone = self._alone(tree, report, suspects(report, ids, passed=False))
-        if not alone:
-            return ()
+    def of_targets(self, copy: Copy, report: SuiteReport, ids: Sequence[str]) -> tuple[str, ...]:
+        """Of tests that failed among all others in `report`, which ran in this copy, those that flip.
+
+        Raises: SandboxBroken."""
+        suspected = suspects(report, ids, passed=False)
+        alone = self._alone(copy, report, suspected, enough=lambda passed: not any(passed))
         mixed = [test for test, passed in alone.items() if len(set(passed)) > 1]
         pass_now = [test for test, passed in alone.items() if all(passed)]
-        whole = self._whole(tree, report) if pass_now else None
+        whole = self._whole(copy.tree, report) if pass_now else None
         passing = set(whole.passing()) if whole else set()
         flaky = {*mixed, *(test for test in pass_now if test in passing)}
         return tuple(test for test in ids if test in flaky)
 
     def of_broken(self, tree: Tree, start: str, report: SuiteReport, ids: Sequence[str]) -> tuple[str, ...]:
-        """Of tests that passed at the baseline and fail in `report`, those that flip: on the tree as it is,
-        or as it was at the checkpoint `start`. Raises: SandboxBroken."""
-        if len(ids) > MANY:
+        """Of tests that passed at the baseline, and failed in `report` on this tree whenever they were run,
+        those that flip on the tree as it was at the checkpoint `start`. Raises: SandboxBroken."""
+        if len(ids) > MANY or not self._time():
             return ()
-        flaky = set(self.of_targets(tree, report, ids))
-        left = [test for test in ids if test not in flaky]
-        if left and self._time():
-            now = tree.checkpoint()
-            tree.restore(start)
-            try:
-                before = self._alone(tree, report, left)
-            finally:
-                tree.restore(now)
-            flaky |= {test for test, passed in before.items() if len(set(passed)) > 1}
-            # Alone it failed before the change, too: that says nothing of what it does among all others.
-            unclear = [test for test, passed in before.items() if not any(passed)]
-            whole = self._whole(tree, report) if unclear else None
-            flaky |= set(unclear) & set(whole.passing() if whole else ())
+        now = tree.checkpoint()
+        tree.restore(start)
+        try:
+            with self.runner.copy(tree) as copy:
+                before = self._alone(copy, report, ids)
+        finally:
+            tree.restore(now)
+        flaky = {test for test, passed in before.items() if len(set(passed)) > 1}
+        # Alone it failed before the change, too: that says nothing of what it does among all others.
+        unclear = [test for test, passed in before.items() if not any(passed)]
+        whole = self._whole(tree, report) if unclear else None
+        flaky |= set(unclear) & set(whole.passing() if whole else ())
         return tuple(test for test in ids if test in flaky)
 
-    def of_fixed(
-        self, copy: Copy, baseline: Baseline, report: SuiteReport, ids: Sequence[str]
-    ) -> tuple[str, ...]:
-        """Of targets that pass in `report`, which ran in this copy, those that pass only sometimes."""
-        chosen = suspects(report, ids, passed=True)[:MANY]
-        plan = self.only(copy.tree, chosen) if chosen else None
-        if not chosen:
+    def of_fixed(self, copy: Copy, report: SuiteReport, ids: Sequence[str], code: str) -> tuple[str, ...]:
+        """Of targets that pass in `report`, which ran in this copy, those that pass only sometimes.
+
+        `code` is what was changed: where a second look is dear, it is taken only if that speaks of chance.
+        Raises: SandboxBroken."""
+        chosen = selectable(report, suspects(report, ids, passed=True))[:MANY]
+        if not chosen or not self._worth_it(report, chosen, code):
             return ()
-        took = _seconds(report, chosen) if plan else report.seconds
-        if not self._time(took) or (plan is None and report.seconds > WHOLE / 4):
-            return ()
-        failed = [test for test in chosen if not self._again(copy, plan, test_ids=chosen).get(test, True)]
-        if not failed or plan is None:
-            return tuple(failed)
-        # Alone it fails, among all others it passed: which of both is it that decides?
-        second = self._again(copy, plan, test_ids=failed)
-        flips = [test for test in failed if second.get(test)]
+        first = self._alone(copy, report, chosen, enough=all)
+        failed = [test for test, passed in first.items() if not all(passed)]
+        flips = [test for test in failed if any(first[test])]
+        # Alone it fails, among all others it passed: the others decide, or chance.
         rest = [test for test in failed if test not in flips]
-        whole = self._whole(copy.tree, baseline.report) if rest else None
+        whole = self._whole(copy.tree, report) if rest else None
         passing = set(whole.passing()) if whole else set(rest)
         return tuple(test for test in failed if test in flips or test not in passing)
+
+    def _worth_it(self, report: SuiteReport, ids: Sequence[str], code: str) -> bool:
+        """Whether a second look costs little, or is called for."""
+        if _seen_to_flip(report, ids):
+            return True
+        start = report.seconds - sum(case.seconds for case in report.cases)
+        return start + _seconds(report, ids) <= _SHARE * report.seconds + _FIXED or bool(_CHANCE.search(code))
 
     def only(self, tree: Tree, ids: Sequence[str]) -> TestPlan | None:
         """What runs these tests alone; None where that is not possible."""
@@ -95,21 +105,28 @@ class Repeats:
         plan = self.toolchain.plan(tree.root, command=self.command, tests=ids, scratch=SCRATCH)
         return None if plan is None or plan == self.plan else plan
 
-    def _alone(self, tree: Tree, report: SuiteReport, ids: Sequence[str]) -> dict[str, list[bool]]:
-        """Whether they pass, each time; in one copy of the tree."""
+    def _alone(
+        self,
+        copy: Copy,
+        report: SuiteReport,
+        ids: Sequence[str],
+        enough: Callable[[Sequence[bool]], bool] = lambda _: False,
+    ) -> dict[str, list[bool]]:
+        """Whether they pass, each time, in this copy; once is enough where `enough` says so."""
         chosen = selectable(report, ids)[:MANY]
-        plan = self.only(tree, chosen)
+        plan = self.only(copy.tree, chosen)
         took = _seconds(report, chosen) if plan else report.seconds
-        if not chosen or not self._time(took) or (plan is None and took > WHOLE / 4):
+        if not chosen or not self._time(took) or (plan is None and took > SHORT):
             return {}
         passed: dict[str, list[bool]] = {test: [] for test in chosen}
-        with self.runner.copy(tree) as copy:
-            for _ in range(TIMES):
-                began = self.clock()
-                for test, ok in self._again(copy, plan, test_ids=chosen).items():
-                    passed[test].append(ok)
-                if not self._time(self.clock() - began):
-                    break
+        for _ in range(TIMES):
+            began = self.clock()
+            now = self._again(copy, plan, test_ids=chosen)
+            for test, ok in now.items():
+                passed[test].append(ok)
+            sure = enough(list(now.values())) and not _seen_to_flip(report, chosen)
+            if sure or not self._time(self.clock() - began):
+                break
         return {test: each for test, each in passed.items() if each}
 
     def _again(self, copy: Copy, plan: TestPlan | None, *, test_ids: Sequence[str]) -> dict[str, bool]:
@@ -134,6 +151,12 @@ def suspects(report: SuiteReport, ids: Sequence[str], *, passed: bool) -> list[s
     steady = {test for test, now in report.again if now == passed}
     steady -= {test for test, now in report.again if now != passed}
     return [test for test in ids if test not in steady]
+
+
+def _seen_to_flip(report: SuiteReport, ids: Sequence[str]) -> bool:
+    """Whether the runner saw one of them do something else when it ran it again at once. Pure."""
+    first = {case.id: case.passed for case in report.cases if case.id in set(ids)}
+    return any(first[test] != passed for test, passed in report.again if test in first)
 
 
 def selectable(report: SuiteReport, ids: Sequence[str]) -> list[str]:

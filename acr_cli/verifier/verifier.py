@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import PurePosixPath
 
-from acr_cli.errors import BaselineCannotStart, SandboxUnavailable, UsageError
+from acr_cli.errors import SandboxUnavailable, UsageError
 from acr_cli.events import Emit, Notice, Progress
 from acr_cli.protocols import (
     Limits,
@@ -38,11 +38,11 @@ from acr_cli.records import (
     Verdict,
     Void,
 )
-from acr_cli.verifier import joining, judge, own_tests, syntax, tampering, targets
+from acr_cli.verifier import joining, judge, own_tests, starting, syntax, tampering, targets
 from acr_cli.verifier.judge import NAMED
 from acr_cli.verifier.measuring import Measuring
 from acr_cli.verifier.repeating import Repeats
-from acr_cli.verifier.running import SCRATCH, Runner, random_token
+from acr_cli.verifier.running import SCRATCH, Copy, Runner, random_token
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,15 +118,16 @@ class Verifier:
             language = toolchain.language if toolchain else ""
             return Baseline(report=SuiteReport(), language=language, reason="no tests were found")
         self._emit(Progress(text=f"running the tests: {plan.command} ({plan.reason})"))
-        report = self._first_run(toolchain, plan, tree)
-        self._refuse_unstarted(plan, report)
+        with self._runner.copy(tree) as copy:
+            report = self._first_run(copy, toolchain, plan)
+            starting.refuse_unstarted(plan, report, self._limits.seconds)
+            chosen = targets.choose(task, report.cases)
+            starting.refuse_impossible(task, report, chosen.ids)
+            flaky = self._repeats(toolchain, plan).of_targets(copy, report, chosen.ids)
         for why in report.left_out:
             self._emit(Notice(level="warning", text=f"Left out, for its tests cannot start: {why}."))
-        chosen = targets.choose(task, report.cases)
         if chosen.note:
             self._emit(Notice(level="info", text=chosen.note))
-        self._refuse_impossible(task, report, chosen.ids)
-        flaky = self._repeats(toolchain, plan).of_targets(tree, report, chosen.ids) if chosen.ids else ()
         if flaky:
             self._tell_flaky(flaky)
         return Baseline(
@@ -343,24 +344,17 @@ class Verifier:
         """Raises: SandboxBroken."""
         return self._runner.once(toolchain, plan, tree)
 
-    def _first_run(self, toolchain: Toolchain, plan: TestPlan, tree: Tree) -> SuiteReport:
+    def _first_run(self, copy: Copy, toolchain: Toolchain, plan: TestPlan) -> SuiteReport:
         """All tests before any change; without a canary from now on, where they cannot start with one."""
-        report = self._run(toolchain, plan, tree)
+        report = copy.run(toolchain, plan, guard=True)
         if report.fault and not report.timed_out and not any(case.failed for case in report.canaries):
-            plain = self._runner.once(toolchain, plan, tree, guard=False)
+            plain = self._runner.once(toolchain, plan, copy.tree, guard=False)
             if not plain.fault:
                 self._runner = replace(self._runner, guards=False)
-                text = (
-                    "The tests do not start with the test that must fail; a forged report is not seen by it."
-                )
-                self._emit(Notice(level="info", text=text))
+                self._emit(Notice(level="info", text=starting.NO_CANARY))
                 return plain
         if report.partial:
-            text = (
-                f"The tests did not end within {self._limits.seconds:.0f} s: {len(report.cases)} of them ran."
-            )
-            hint = "Verdicts are partial; `test_timeout` in the settings gives them more time."
-            self._emit(Notice(level="warning", text=f"{text} {hint}"))
+            self._emit(Notice(level="warning", text=starting.partial(report, self._limits.seconds)))
         return report
 
     def _repeats(self, toolchain: Toolchain, plan: TestPlan) -> Repeats:
@@ -378,29 +372,6 @@ class Verifier:
         verb = "passes and fails" if len(flaky) == 1 else "pass and fail"
         text = f"{names} {verb} without any change: flaky, so that this counts neither way."
         self._emit(Notice(level="warning", text=text))
-
-    def _refuse_unstarted(self, plan: TestPlan, report: SuiteReport) -> None:
-        if report.timed_out:
-            raise BaselineCannotStart(
-                f"The tests did not end within {self._limits.seconds:.0f} s: {plan.command}.",
-                hint="Name a faster test command with --test CMD, or raise `test_timeout` in the settings.",
-            )
-        if report.fault:
-            raise BaselineCannotStart(
-                f"The tests cannot start: {report.fault}.",
-                hint="Name what installs the missing parts with --setup CMD, or the tests with --test CMD.",
-            )
-
-    def _refuse_impossible(self, task: Task, report: SuiteReport, chosen: Sequence[str]) -> None:
-        """Nothing fails but what the sandbox lacks something for: no change of the code would help."""
-        wanted = set(chosen)
-        needs = [targets.lacking(case) for case in report.cases if case.id in wanted]
-        if needs and all(needs) and not task.is_wish and not task.log:
-            many = f"The {len(needs)} failing tests need" if len(needs) > 1 else "The failing test needs"
-            raise BaselineCannotStart(
-                f"{many} {' or '.join(sorted(set(needs)))}, which the sandbox has not.",
-                hint="Use --network on, or --test CMD to leave them out.",
-            )
 
     def _protected(self, path: str) -> bool:
         settled = self._settled
