@@ -86,6 +86,21 @@ def note_beginning(
         folder.keep(BEGUN, {"schema": SCHEMA, **begun})
 
 
+def noted_test(folder: RunFolder, ask: Callable[[], str]) -> str:
+    """The test command that the user types when asked, which counts as a flag when the run goes on."""
+    command = ask()
+    begun: Any = folder.kept(BEGUN)
+    if command and isinstance(begun, dict):
+        flags, secret = dict(begun["flags"]), list(begun["secret_flags"])
+        if redacted(command) == command:
+            flags["test"] = command
+        else:
+            secret.append("test")
+        with suppress(OSError):
+            folder.keep(BEGUN, {**begun, "flags": flags, "secret_flags": secret})
+    return command
+
+
 def reached(folder: RunFolder, surroundings: str) -> Checkpoint | None:
     """Where the run was when it was kept last; without its baseline where that was measured elsewhere."""
     kept = folder.kept(REACHED)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from filelock import FileLock
 
 from acr_cli.build.asking import AskedBackend, Asks, NotedAnswers, RecordedAnswers
 from acr_cli.build.branching import Branches, fitting, machine_memory
-from acr_cli.build.checkpoints import Keeper, as_it_began, may_go_on, note_beginning, reached
+from acr_cli.build.checkpoints import Keeper, as_it_began, may_go_on, note_beginning, noted_test, reached
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
 from acr_cli.build.recording import RECORDING, Recorded, Recording, RecordingGateway, RecordingPolicy
@@ -356,7 +357,7 @@ class Job:
             tests=self.tests,
             seconds=self.settings.verify_time,
             dockerfile="Dockerfile" if self.settings.dockerfile else None,
-            ask=self.ask_tests,
+            ask=partial(noted_test, self.folder, self.ask_tests) if self.ask_tests else None,
         )
 
     def toolchains(self) -> list[Toolchain]:
