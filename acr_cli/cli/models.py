@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def list_(
     from acr_cli import build
     from acr_cli.cli import models_shown, shapes
     from acr_cli.cli.table import say
+    from acr_cli.models.rests import resting
 
     invocation: Invocation = ctx.obj
     settings = invocation.settings()
@@ -45,7 +47,9 @@ def list_(
         return _known(invocation, text, as_json=as_json)
     environment = load_environment(home=settings.home)
     candidates = [each for each in build.candidates(settings) if text.lower() in each.id.lower()]
-    states, learned = models_shown.health(candidates, environment), models_shown.learned(settings)
+    rests = resting(settings.home)
+    states = models_shown.health(candidates, environment, resting=[rest.name for rest in rests])
+    learned = models_shown.learned(settings)
     if as_json:
         for each in candidates:
             shapes.write(models_shown.shape(each, learned.get(each.id), states[each.id], environment))
@@ -53,6 +57,9 @@ def list_(
     models_shown.show(invocation.out, candidates, learned, states)
     for model, name in [(c.id, name) for c in candidates if (name := _unset(c, environment))]:
         say(invocation.out, f"{model} needs {name}, which is not set.", "yellow")
+    for rest in rests:
+        minutes = max(1, round((rest.until - time.time()) / 60))
+        say(invocation.out, f"{rest.name} rests for about {minutes} min, since {rest.reason}", "yellow")
     if not text:
         _show_proposals(invocation, settings)
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from acr_cli.cli.table import say, show_table
 from acr_cli.cli.words import count, number, percent, usd
 from acr_cli.errors import AcrError
+from acr_cli.models.breaker import circuit_names
 from acr_cli.models.keys import missing_key
 from acr_cli.models.known import table
 from acr_cli.records import SCHEMA, Candidate, Price
@@ -92,8 +93,12 @@ def show_known(out: Console, text: str) -> int:
     return len(rows)
 
 
-def health(candidates: Sequence[Candidate], environment: Mapping[str, str]) -> dict[str, str]:
-    """ "ready", "no key" or "down" of each candidate; only servers on this machine are knocked at."""
+def health(
+    candidates: Sequence[Candidate], environment: Mapping[str, str], *, resting: Collection[str] = ()
+) -> dict[str, str]:
+    """ "ready", "no key", "down" or "resting" of each candidate; only servers on this machine are knocked at.
+
+    `resting` are the names of endpoints and models that have failed too often of late."""
     heard: dict[str, bool] = {}
     states = {}
     for each in candidates:
@@ -103,6 +108,8 @@ def health(candidates: Sequence[Candidate], environment: Mapping[str, str]) -> d
             if each.base_url not in heard:
                 heard[each.base_url] = _hears(each.base_url)
             states[each.id] = "ready" if heard[each.base_url] else "down"
+        elif not {*circuit_names(each)}.isdisjoint(resting):
+            states[each.id] = "resting"
         else:
             states[each.id] = "ready"
     return states

@@ -52,7 +52,7 @@ class Breaker:
     def check(self, candidate: Candidate) -> None:
         """Before a call. Raises: ProviderUnavailable while the endpoint or the model rests."""
         self._look_up(candidate)
-        for name in _names(candidate):
+        for name in circuit_names(candidate):
             circuit = self._circuits.get(name)
             left = circuit.until - self._clock() if circuit else 0.0
             if circuit and left > 0:
@@ -64,7 +64,7 @@ class Breaker:
 
     def _look_up(self, candidate: Candidate) -> None:
         """Take over the rests that other processes have begun."""
-        unknown = [name for name in _names(candidate) if name not in self._circuits]
+        unknown = [name for name in circuit_names(candidate) if name not in self._circuits]
         for name, rest in (self._rests.known(unknown) if self._rests and unknown else {}).items():
             self._circuits[name] = _Circuit(
                 failures=FAILURES - 1,
@@ -75,12 +75,12 @@ class Breaker:
 
     def answered(self, candidate: Candidate) -> None:
         """After a sound reply: all is well again."""
-        if any(name in self._circuits for name in _names(candidate)):
+        if any(name in self._circuits for name in circuit_names(candidate)):
             self.recovered(candidate)
 
     def recovered(self, candidate: Candidate) -> None:
         """All is well again, whatever this or another process knew of it."""
-        names = _names(candidate)
+        names = circuit_names(candidate)
         if self._rests:
             self._rests.end(names)
         for name in names:
@@ -88,7 +88,7 @@ class Breaker:
 
     def failed(self, candidate: Candidate, error: ProviderError) -> str:
         """After a failed request: what to tell the user when a rest begins, else ""."""
-        endpoint, model = _names(candidate)
+        endpoint, model = circuit_names(candidate)
         match error:
             case AuthenticationFailed() | ModelNotFound():
                 name, enough = model, 1
@@ -112,8 +112,8 @@ class Breaker:
         return f"{name} rests for {_duration(circuit.rest)}, since {circuit.reason}"
 
 
-def _names(candidate: Candidate) -> tuple[str, str]:
-    """How the endpoint and the model are called, to people too. Pure."""
+def circuit_names(candidate: Candidate) -> tuple[str, str]:
+    """How the endpoint and the model of a candidate are called where they rest, to people too. Pure."""
     return candidate.base_url or provider_of(candidate.model) or "openai", candidate.id
 
 
