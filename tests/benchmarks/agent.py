@@ -157,13 +157,8 @@ def _keep(
 
 def table(runs: Sequence[Run]) -> str:
     """A row for each program: medians over its runs, and from the least to the most."""
-    columns = (
-        ("prompt tokens", 22),
-        ("of these again", 20),
-        ("s outside", 20),
-        ("CPU s", 20),
-        ("s to first", 20),
-    )
+    names = ("prompt tokens", "of these again", "s outside", "CPU s", "s to first")
+    columns = [(name, 25) for name in names]
     titles = "".join(f"{title:>{width}}" for title, width in columns)
     lines = [f"{'program':20} {'solved':>7} {'turns':>6}{titles}"]
     for name in dict.fromkeys(run.program for run in runs):
