@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from acr_cli.records import Baseline, Finding, SuiteReport
@@ -33,6 +34,11 @@ _EXITS = {
     "php": r"(?<![\w$>])(?:exit|die)\b",
 }
 """What ends a process, by language."""
+
+_SUCCESS = re.compile(
+    r"\(\s*(?:0|EXIT_SUCCESS|true)?\s*\)|\bexit!?\s*(?:;|$)|_exit\b|\bhalt\b|_Exit|quick_exit|SystemExit\s*$"
+)
+"""How it ends as if all was well."""
 
 _RUNNERS = {
     "py": r"\b(?:import|from)\s+(?:_?pytest|unittest(?!\.mock)|pluggy|acr_\w+)\b|\bPYTEST_\w+"
@@ -89,7 +95,7 @@ def of_report(baseline: Baseline, report: SuiteReport, added: Sequence[Line]) ->
     elif missing:
         text = "The report lacks the test that is added to each run: the test runner did not write it."
         found.append(Finding(kind="forged_report", text=text, decides=True))
-    elif exits and not expected:
+    elif exits and not expected and _SUCCESS.search(exits.text):
         found.append(Finding(kind="ends_early", text=_ended(exits)))
     if gone:
         were = "1 test no longer runs" if len(gone) == 1 else f"{len(gone)} tests no longer run"
@@ -111,6 +117,15 @@ def of_code(added: Sequence[Line], known: Known) -> Iterator[Finding]:
             yield Finding(kind=kind, text=said)
 
 
+def weighed(findings: Sequence[Finding], baseline: Baseline) -> tuple[Finding, ...]:
+    """Where no canary tells, code that prints or writes what the runner would, and leaves, decides. Pure."""
+    kinds = {finding.kind for finding in findings}
+    forges = {"forged_report", "test_framework"}
+    if baseline.report.canaries or "ends_early" not in kinds or not kinds & forges:
+        return tuple(findings)
+    return tuple(replace(f, decides=True) if f.kind in forges else f for f in findings)
+
+
 def _first(added: Sequence[Line], table: Mapping[str, str]) -> Line | None:
     for line in added:
         pattern = table.get(family(line.path))
@@ -121,7 +136,7 @@ def _first(added: Sequence[Line], table: Mapping[str, str]) -> Line | None:
 
 def _ended(line: Line | None) -> str:
     where = f"{line.path}, line {line.number}: {line.text.strip()[:_SHOWN]}" if line else ""
-    return f"The change ends the process in the middle of the tests ({where})."
+    return f"The change ends the process that the tests run in ({where})."
 
 
 def _named(ids: Sequence[str]) -> str:

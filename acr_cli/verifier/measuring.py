@@ -131,7 +131,8 @@ class Measuring:
 
         tests = sources.texts([case.file for case in failures])
         now = sources.texts([line.path for line in lines])
-        return (*found, *special.find(lines, failures, tests, now, known))
+        found += special.find(lines, failures, tests, now, known)
+        return integrity.weighed(found, self.baseline)
 
     def _lint(self, copy: Copy, sources: Sources) -> tuple[float, str]:
         linters = lint.chosen(self.tree.files(), self.touched, sources.text)

@@ -18,7 +18,10 @@ from acr_cli.verifier.added import Line
 
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.){1,200})"|\'((?:[^\'\\\n]|\\.){1,200})\'|`([^`\n]{1,200})`')
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d_]*(?:\.\d+)?(?![\w.])")
-_CONDITION = re.compile(r"[=!]==?|\bcase\b|\.equals\(|\.includes\(|\bwhen\b|=>|\bmatch\b|\beql\?|strcmp\(")
+_CONDITION = re.compile(
+    r"[=!]==?|\bcase\b|\.equals\(|\.includes\(|\bwhen\b|=>|\bmatch\b|\beql\?|strcmp\(|[\"'`]\s*:"
+)
+_GIVES = re.compile(r"\breturn\b|=>|->|[:?](?!:)|(?<![=!<>])=(?!=)|\{|\bthen\b")
 _AFTER = 2  # added lines after a condition that may hold its answer
 _LETTERS, _LARGE = 4, 100
 
@@ -81,8 +84,7 @@ def _constants(node: ast.AST) -> Iterator[Literal]:
 
 
 def _in_text(text: str) -> set[Literal]:
-    strings: set[Literal] = {a or b or c for a, b, c in _STRING.findall(text)}
-    return strings | set(_numbers(_STRING.sub(" ", text)))
+    return set(_in_order(text))
 
 
 def _numbers(text: str) -> Iterator[Literal]:
@@ -155,10 +157,22 @@ def _plain(node: ast.AST) -> Iterator[Literal]:
 
 def _by_line(lines: Sequence[Line], _: str, telling: set[Literal], answers: set[Literal]) -> _Hits:
     for at, line in enumerate(lines):
-        asked = [each for each in _in_text(line.text) if each in telling]
-        if not asked or not _CONDITION.search(line.text):
+        asked = next((each for each in _in_order(line.text) if each in telling), None)
+        if asked is None or not _CONDITION.search(line.text):
             continue
-        near = [n.text for n in lines[at : at + 1 + _AFTER] if n.number - line.number <= _AFTER]
-        given = {each for text in near for each in _in_text(text)} - set(asked)
+        behind = line.text[line.text.find(str(asked)) + len(str(asked)) :]
+        near = [n.text for n in lines[at + 1 : at + 1 + _AFTER] if n.number - line.number <= _AFTER]
+        given = {each for text in (behind, *near) for each in _given(text)} - {asked}
         if any(each in answers for each in given):
-            yield asked[0], line.number
+            yield asked, line.number
+
+
+def _given(text: str) -> set[Literal]:
+    """The literals behind a sign that something is given: returned, assigned, or a value of a table."""
+    sign = _GIVES.search(text)
+    return _in_text(text[sign.end() :]) if sign else set()
+
+
+def _in_order(text: str) -> list[Literal]:
+    strings: list[Literal] = [a or b or c for a, b, c in _STRING.findall(text)]
+    return [*strings, *_numbers(_STRING.sub(" ", text))]
