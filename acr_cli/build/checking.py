@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import tempfile
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acr_cli.errors import UsageError
 from acr_cli.protocols import Limits, Sandbox
@@ -122,15 +121,3 @@ def sweep(settings: Settings) -> int:
     except SandboxUnavailable:
         return removed
     return removed + len(sandbox.sweep())
-
-
-def policy_cards(settings: Settings) -> dict[str, dict[str, Any]]:
-    """What the trained policies below `policies/` say of themselves, by name; {} where one cannot be read."""
-    cards: dict[str, dict[str, Any]] = {}
-    for path in sorted((settings.home / "policies").glob("*/card.json")):
-        try:
-            card = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            card = {}
-        cards[path.parent.name] = card if isinstance(card, dict) else {}
-    return cards

@@ -235,15 +235,22 @@ def embedder(settings: Settings) -> Check:
 
 
 def policy(settings: Settings) -> Check:
-    """The policy that chooses, and the trained ones that are there."""
-    from acr_cli.build.checking import policy_cards
+    """The policy that chooses, and the trained models that vote in it: on what they were trained, and whether
+    they fit the pool."""
+    from acr_cli.build.training import installed
 
-    cards = policy_cards(settings)
-    if unread := [name for name, card in cards.items() if not card]:
-        says = f"{settings.policy}; {', '.join(unread)} below policies/ cannot be read"
-        return Check(name="policy", state="note", says=says, hint="`acr train policy` makes it anew.")
-    trained = f"; trained: {', '.join(cards)}" if cards else "; no trained one yet"
-    return Check(name="policy", state="ok", says=settings.policy + trained)
+    found = installed(settings)
+    says = "; ".join([settings.policy, *(one.says for one in found)])
+    bad = [one for one in found if one.problem and (one.votes or one.card is None)]
+    if bad:
+        hint = (
+            "Train it anew with `acr train policy`, or choose others: acr config set policy_models NAME,..."
+        )
+        state = "missing" if any(one.votes for one in bad) else "note"
+        return Check(name="policy", state=state, says=says, hint=hint)
+    if not found:
+        says += "; no trained model votes: `acr train policy` makes one"
+    return Check(name="policy", state="ok", says=says)
 
 
 def models(settings: Settings) -> Check:
