@@ -27,6 +27,8 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. Never raises."""
+    if argv is None:
+        _speak_utf8()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _main(arguments)
@@ -36,6 +38,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:  # of `--version`, which is answered before all else
         return _unwritable(error)
+
+
+def _speak_utf8() -> None:
+    """Begin again in Python's UTF-8 mode where file names are in another encoding: git's are bytes, and two
+    spellings of one name would be two files. What goes to the terminal stays in the terminal's encoding."""
+    if sys.getfilesystemencoding() == "utf-8" or os.environ.get("PYTHONUTF8") == "1":
+        return
+    spoken = getattr(sys.stdout, "encoding", None) or "ascii"
+    os.environ.update(PYTHONUTF8="1", PYTHONIOENCODING=f"{spoken}:replace")
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  ourselves
 
 
 def _main(arguments: list[str]) -> int:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from acr_cli.cli.terminal import clean, one_line
 
+NARROW = 50  # columns of a terminal, below which a table has none
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -16,6 +18,9 @@ def show_table(
 ) -> None:
     """Rows of text under their heads; a column whose head begins with ">" is a number, and one whose head
     begins with "=" is never broken."""
+    if console.width < NARROW:
+        _show_apart(console, [column.strip(">=") for column in columns], rows)
+        return
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -37,6 +42,14 @@ def show_table(
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
     console.print(Padding(table, (0, 0, 0, indent)) if indent else table)
+
+
+def _show_apart(console: Console, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Each row as lines of its own, for a terminal that is too narrow for columns."""
+    for row in rows:
+        for place, (head, cell) in enumerate(zip(heads, row, strict=True)):
+            if cell:
+                say(console, f"{'  ' if place else ''}{head}{': ' if head else ''}{cell}")
 
 
 def say(console: Console, text: str = "", style: str = "") -> None:
