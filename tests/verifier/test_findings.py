@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -262,19 +262,19 @@ def test_other_linters_are_read_too() -> None:
         assert lint.complaints(linters, lines(path, "x\n"), ran(said))[0] == 0.5
 
 
-def test_a_real_linter_lowers_u_and_decides_nothing(bench: Callable[..., object], tmp_path: Path) -> None:
-    at: object = bench(
+def test_a_real_linter_lowers_u_and_decides_nothing(bench: Callable[..., Any]) -> None:
+    at = bench(
         {
             "calc.py": "def add(a, b):\n    return a - b\n",
             "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
             "ruff.toml": "[lint]\nselect = ['F']\n",
         }
     )
-    baseline = at.baseline()  # type: ignore[attr-defined]
-    start = at.tree.checkpoint()  # type: ignore[attr-defined]
-    tidy = at.attempt(baseline, {"calc.py": "def add(a, b):\n    return a + b\n"})  # type: ignore[attr-defined]
-    at.tree.restore(start)  # type: ignore[attr-defined]
-    untidy = at.attempt(baseline, {"calc.py": "import os\n\n\ndef add(a, b):\n    return a + b\n"})  # type: ignore[attr-defined]
+    baseline = at.baseline()
+    start = at.tree.checkpoint()
+    tidy = at.attempt(baseline, {"calc.py": "def add(a, b):\n    return a + b\n"})
+    at.tree.restore(start)
+    untidy = at.attempt(baseline, {"calc.py": "import os\n\n\ndef add(a, b):\n    return a + b\n"})
     assert tidy.evidence.u > untidy.evidence.u > 0.7
     signal = next(s for s in untidy.evidence.signals if s.name == "lint")
     assert (signal.value, signal.note) == (0.5, "ruff: calc.py, line 1")
