@@ -20,14 +20,15 @@ _SHORT = 600  # characters of a further one
 _PATCH = 4_000  # characters of a patch that failed
 _TASK = 20_000  # characters of the task's own text
 _ROOM = 24_000  # characters of files for a model that can open more
+_SMALL = 20  # files of a repository that need not be searched
 _OTHERS = 12_000  # characters of files that nothing points to, for one that cannot
 
 _TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*(_test|\.test|\.spec|_spec|Tests?))\.\w+$")
 _NO_TESTS = (".md", ".txt", ".json", ".toml", ".snap")
 
-_INNER_VALUES = re.compile(
-    r"^E +\+ {3,}where .*\n", re.MULTILINE
-)  # of the values in an assertion of pytest's
+_INNER_VALUES = re.compile(r"^E +\+ (?: {3,}where| +and) .*\n", re.MULTILINE)
+"""What pytest says of the values of the values in an assertion."""
+
 _CAPTURED_NOTHING = re.compile(r"^-{3,} Captured \w+(?: \w+)* -{3,}\n\s*(?=^-{3,} Captured|\Z)", re.MULTILINE)
 
 _ROLE = "You are a careful programmer at work in a copy of a git repository."
@@ -106,7 +107,7 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
         others = [path for path in source_files(everything) if path not in paths]
         left = room - sum(map(len, shown.values()))
         shown |= contents(sight, others, step, room=min(left, _OTHERS), whole=True)
-    sight.shows_all = shown.keys() >= set(everything)
+    sight.is_small = len(everything) <= _SMALL
     if not shown.keys() >= set(listed):
         entire = [path for path in shown if not shown[path].startswith(path + IN_PARTS)]
         tools = not whole_files

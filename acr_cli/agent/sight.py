@@ -39,7 +39,9 @@ IN_PARTS = " (in parts)"
 _STALE = 20_000  # characters of a file that has changed meanwhile
 _READABLE = 400_000  # bytes; a larger file is opened piece by piece, or not at all
 _ABOUT_MAP = "Those that matter most here, with the lines that define what is used most:\n"
-_IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+([\w, ]+)|import\s+([\w., ]+))", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from\s+([\w.]+)\s+import\s+(?:\(([\w,\s]+)\)|([\w, ]+))|import\s+([\w., ]+))", re.MULTILINE
+)
 
 
 class Sight:
@@ -51,7 +53,7 @@ class Sight:
         self.tree = tree
         self._named = frozenset(named)
         self._ignored = read_ignored(tree.root)
-        self.shows_all = False  # whether the first message shows every file that may be read
+        self.is_small = False  # whether the first message names every file, and few they are
         self._shown: dict[str, bytes] = {}  # by path: what the model has last seen, hashed
 
     def listed(self) -> tuple[str, ...]:
@@ -187,7 +189,8 @@ def files_at_hand(step: Step, sight: Sight, everything: Sequence[str]) -> AtHand
     ]
     pointed = {*found, *tests}
     for test in dict.fromkeys(tests):
-        found += _imported(sight.quietly(test), everything)
+        source = sight.quietly(test)
+        found += _imported(excerpt(test, source, step, room=_EXCERPT) or source, everything)
     aside = set(found) - pointed if pointed - set(tests) else set()
     return AtHand(paths=tuple(dict.fromkeys([*found, *tests])), aside=frozenset(aside))
 
@@ -265,14 +268,19 @@ def _tails(path: str) -> Iterable[str]:
 
 
 def _imported(source: str, files: Sequence[str]) -> list[str]:
-    """Files of the tree that a Python source imports."""
+    """Files of the tree that a Python source imports names from that it uses; all where it uses none."""
+    used = set(re.findall(r"\w+", _IMPORT.sub("", source)))
+    everything: set[str] = set()
     modules: set[str] = set()
     for match in _IMPORT.finditer(source):
-        base, names, plain = match.groups()
-        if base:
-            modules |= {base, *(f"{base}.{name.strip()}" for name in names.split(","))}
-        else:
-            modules |= {name.split(" as ")[0].strip() for name in plain.split(",")}
+        base, names, same_line, plain = match.groups()
+        for each in (names or same_line or plain).split(","):
+            name, _, alias = (part.strip() for part in each.partition(" as "))
+            imported = {base, f"{base}.{name}"} if base else {name}
+            everything |= imported
+            if (alias or name).split(".")[0] in used:
+                modules |= imported
+    modules = modules or everything
     ends = {module.strip(".").replace(".", "/") for module in modules if module.strip(".")}
     return [
         path

@@ -94,7 +94,6 @@ class Toolbox:
         self._used = False  # a command has run in the session since it was opened
         self._outputs = Outputs()
         self._tested = 0  # edits that the tests were last run on
-        self._knows_all = sight.shows_all
         self.edits = 0
 
     def __enter__(self) -> Toolbox:
@@ -105,17 +104,23 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What this kind of step may use; the same all the while, since providers keep what stays."""
-        look = (_OPEN,) if self._knows_all else (_SEARCH, _OPEN)
+        """What the model is offered, the same all the while, since providers keep what stays. In a small
+        repository it is not told that it may search."""
+        return tuple(tool for tool in self._tools if not (tool is _SEARCH and self.sight.is_small))
+
+    @property
+    def _tools(self) -> tuple[Tool, ...]:
+        """What this kind of step may use."""
         if self._step.kind in (StepKind.PLAN, StepKind.REVIEW):
-            return (*look, _FINISH)
-        return (*look, _EDIT, _MOVE, _RUN_TESTS if self._step.test_command else _RUN, _FINISH)
+            return (_SEARCH, _OPEN, _FINISH)
+        run = _RUN_TESTS if self._step.test_command else _RUN
+        return (_SEARCH, _OPEN, _EDIT, _MOVE, run, _FINISH)
 
     def use(self, call: ToolCall) -> Result:
         """Carry out one call. Raises: SandboxUnavailable."""
-        tool = next((tool for tool in self.tools if tool.name == call.name), None)
+        tool = next((tool for tool in self._tools if tool.name == call.name), None)
         if tool is None:
-            names = ", ".join(tool.name for tool in self.tools)
+            names = ", ".join(tool.name for tool in self._tools)
             return Result(
                 text=f"There is no tool {call.name!r}. The tools are: {names}.", ok=False, understood=False
             )

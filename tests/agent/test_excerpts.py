@@ -83,3 +83,19 @@ def test_empty_captures_and_inner_values_are_left_out(tree) -> None:
     text = user(what, Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
     assert "E    +  where 1 = f()\n----- Captured Out -----\nseen\n\n" in text
     assert "0x7f" not in text
+
+
+def test_of_what_a_failing_test_imports_it_is_what_it_uses_that_is_shown(tree) -> None:
+    tests = (
+        "from calc import (\n    add,\n)\nfrom b import y as why\nimport a\n\n\n"
+        "def test_other():\n    assert why and a\n\n\n"
+        + "# more\n" * 100
+        + "def test_add():\n    assert add(1, 2) == 3\n"
+    )
+    (tree.root / "test_calc.py").write_text(tests)
+    what = step(
+        failures=(failing("test_calc.py:114: AssertionError", id="t::test_add", file="test_calc.py"),)
+    )
+    text = user(what, Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
+    assert "\ncalc.py\n```\n" in text
+    assert "\nb.py\n```\n" not in text

@@ -69,3 +69,43 @@ def test_a_plan_that_cannot_be_read_is_one_edit_of_the_whole_task(reply) -> None
 
 def test_a_plan_has_at_most_six_steps() -> None:
     assert len(read_plan(str([{"text": "x"}] * 50).replace("'", '"'), step(text="All."))) == 6
+
+
+TESTED = Baseline(
+    report=SuiteReport(cases=(CaseResult(id="t.py::a", outcome="passed"),)),
+    test_command="pytest",
+    language="python",
+)
+
+
+def test_a_wish_that_a_test_can_show_begins_with_a_test_step() -> None:
+    test, edit = RepositoryPlanner().outline(Task(text="load should skip empty lines."), TESTED)
+    assert (test.kind, test.dimension, test.id) == (StepKind.TEST, Dimension.TEST_GENERATION, "s1")
+    assert (edit.kind, edit.id, edit.text) == (StepKind.EDIT, "s2", test.text)
+    assert "fails before" in test.check
+    assert "test that was written for it" in edit.check
+
+
+@pytest.mark.parametrize(
+    ("text", "baseline", "own_tests"),
+    [
+        ("load should skip empty lines.", TESTED, False),
+        ("load should skip empty lines.", GREEN, True),  # nothing here runs tests
+        ("load should skip empty lines.", RED, True),
+        ("Say in README.md and docs/usage.rst how to install it.", TESTED, True),
+        ("Fix the typos in the messages", TESTED, True),
+        ("Refactor load into two functions", TESTED, True),
+        ("please rename load to read", TESTED, True),
+        ("Add docstrings to calc.py", TESTED, True),
+        ("Add tests for load", TESTED, True),
+    ],
+)
+def test_no_test_is_written_where_one_is_there_or_could_show_nothing(text, baseline, own_tests) -> None:
+    (only,) = RepositoryPlanner(own_tests=own_tests).outline(Task(text=text), baseline)
+    assert only.kind is StepKind.EDIT
+
+
+def test_a_step_of_a_plan_says_how_it_is_verified() -> None:
+    reply = '[{"text": "One.", "kind": "test"}, {"text": "Two.", "check": "`acr --loud`  prints"}]'
+    first, second = read_plan(reply, step(kind=StepKind.PLAN, text="All."))
+    assert (first.check, second.check) == ("it fails before the change", "`acr --loud` prints")

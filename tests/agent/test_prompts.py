@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from acr_cli.agent.conventions import about_code, conventions
-from acr_cli.agent.prompts import user
+from acr_cli.agent.prompts import neighbouring_test, user
 from acr_cli.agent.repomap.drawing import RepoMap
 from acr_cli.agent.sight import Sight
-from acr_cli.records import Lesson
+from acr_cli.records import Lesson, StepKind
 from acr_cli.worktree.tree import RunTree
 from tests.agent.conftest import FILES, step
 
@@ -157,3 +157,18 @@ def test_a_second_run_on_the_same_repository_reads_nothing_for_its_prompt(tmp_pa
         repomap = RepoMap(tmp_path / "cache", source=tmp_path / "large", changed=lambda: tree.changed(start))
         user(step(), Sight(tree), repomap, room=60_000, whole_files=False)
         assert repomap.read == read
+
+
+@pytest.mark.parametrize(
+    ("about", "expected"),
+    [
+        (("src/load.py",), "src/load_test.py"),
+        (("src/save.py",), "src/load_test.py"),  # of the same folder
+        (("web/page.ts",), "web/page.spec.ts"),
+        ((), "src/load_test.py"),
+    ],
+)
+def test_a_test_step_is_shown_the_nearest_test_for_its_style(about, expected) -> None:
+    files = ("README.md", "src/load.py", "src/load_test.py", "src/save.py", "test_all.py", "web/page.spec.ts")
+    assert neighbouring_test(step(kind=StepKind.TEST, files=about), (), files) == expected
+    assert neighbouring_test(step(kind=StepKind.TEST), (), ("README.md", "test_data.json")) == ""
