@@ -19,13 +19,13 @@ from filelock import FileLock
 from acr_cli.build.asking import AskedBackend, Asks, NotedAnswers, RecordedAnswers
 from acr_cli.build.branching import Branches, fitting, machine_memory
 from acr_cli.build.checkpoints import Keeper, as_it_began, may_go_on, note_beginning, noted_test, reached
+from acr_cli.build.delivering import delivered
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
 from acr_cli.build.recording import RECORDING, Recorded, Recording, RecordingGateway, RecordingPolicy
 from acr_cli.build.sharing import embedder
 from acr_cli.caf import Loop, Parts
-from acr_cli.errors import PatchConflict
-from acr_cli.events import Emit, Event, ModelText, Notice, PatchApplied, Progress, RunStarted, to_json
+from acr_cli.events import Emit, Event, ModelText, Notice, Progress, RunStarted, to_json
 from acr_cli.parts import load
 from acr_cli.progress import Checkpoint
 from acr_cli.protocols import (
@@ -44,8 +44,6 @@ from acr_cli.records import Candidate, RunResult, Status, Step, Task
 from acr_cli.settings import Settings
 from acr_cli.worktree.beginning import keep_beginning
 from acr_cli.worktree.contents import keep_changes
-from acr_cli.worktree.delivery import deliver, is_there
-from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.kept import changes_since
 from acr_cli.worktree.repository import Repository, open_repository
 from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
@@ -400,55 +398,21 @@ class Job:
 
     def _approved(self, tree: RunTree, start: str, result: RunResult) -> RunResult:
         """The verified patch applied, if nothing is to be asked or the user wants it; else it is kept."""
-        if self.asks is None or self.settings.approve == "auto" or self.asks.patch(result.patch):
-            return self._deliver(tree, start, result)
-        self.folder.keep_patch(result.patch)
-        keep_changes(self.folder.path, changes_since(tree, start))
-        return replace(result, hint=f"Not applied; `acr apply {result.run}` applies it.")
-
-    def _deliver(self, tree: RunTree, start: str, result: RunResult) -> RunResult:
-        """The verified patch into the user's tree; one that cannot be applied is kept in the run."""
-        try:
+        changes = changes_since(tree, start)
+        with suppress(OSError):  # a disk that takes nothing is heard of when the patch is applied
             self.folder.keep_patch(result.patch)
-            changes = changes_since(tree, start)
+        if self.asks is not None and self.settings.approve != "auto" and not self.asks.patch(result.patch):
             keep_changes(self.folder.path, changes)
-            if not self.goes_on or not is_there(self.repository.root, changes):
-                deliver(self.repository.root, changes, self.folder.path)
-        except (PatchConflict, OSError) as error:
-            problem = error if isinstance(error, PatchConflict) else _unwritable(self.folder, error)
-            return replace(
-                result,
-                status=Status.NOT_FIXED,
-                exit_code=problem.exit_code,
-                summary=problem.message,
-                hint=problem.hint,
-                error_id=problem.id,
-            )
-        self.folder.update(applied=True, applied_at=time.time())
-        commit = ""
-        if self.settings.commit:
-            try:
-                commit = self.repository.commit(result.files, _commit_message(result))
-            except GitFailed as error:
-                text = f"The fix is applied but not committed: {error.reason}."
-                self.emit(Notice(level="warning", text=text))
-        self.emit(PatchApplied(files=result.files, commit=commit))
-        return replace(result, applied=True)
-
-
-def _unwritable(folder: RunFolder, error: OSError) -> PatchConflict:
-    why = (error.strerror or str(error)).lower()
-    return PatchConflict(
-        f"The patch was not applied, since {folder.path} cannot be written: {why}.",
-        hint="Free space there and run it again, or take the patch from the output.",
-    )
-
-
-def _commit_message(result: RunResult) -> str:
-    fixed = result.evidence.fixed if result.evidence else ()
-    subject = f"fix: {fixed[0]} passes" if len(fixed) == 1 else f"fix: {len(fixed)} failing tests pass"
-    model = result.steps[-1].model if result.steps else "acr"
-    return f"{subject}\n\n{result.summary}\n\nAssisted-by: acr ({model})\nAcr-Run: {result.run}\n"
+            return replace(result, hint=f"Not applied; `acr apply {result.run}` applies it.")
+        return delivered(
+            result,
+            changes,
+            folder=self.folder,
+            repository=self.repository,
+            emit=self.emit,
+            commit=self.settings.commit,
+            again=self.goes_on,
+        )
 
 
 def logged(emit: Emit, folder: RunFolder) -> Emit:

@@ -1,0 +1,71 @@
+"""The way of a verified patch into the user's files, and into a commit where that is wanted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+from acr_cli.errors import PatchConflict
+from acr_cli.events import Emit, Notice, PatchApplied
+from acr_cli.records import RunResult, Status
+from acr_cli.worktree.contents import keep_changes
+from acr_cli.worktree.delivery import Change, deliver, is_there
+from acr_cli.worktree.hardened_git import GitFailed
+from acr_cli.worktree.repository import Repository
+from acr_cli.worktree.runs import RunFolder
+
+
+def delivered(
+    result: RunResult,
+    changes: Mapping[str, Change],
+    *,
+    folder: RunFolder,
+    repository: Repository,
+    emit: Emit,
+    commit: bool,
+    again: bool,
+) -> RunResult:
+    """The result once its changes are in the user's files; those that cannot be applied are kept in the run.
+
+    `again`: the run may have been killed when they had just been applied."""
+    try:
+        folder.keep_patch(result.patch)
+        keep_changes(folder.path, changes)
+        if not again or not is_there(repository.root, changes):
+            deliver(repository.root, changes, folder.path)
+    except (PatchConflict, OSError) as error:
+        problem = error if isinstance(error, PatchConflict) else _unwritable(folder, error)
+        return replace(
+            result,
+            status=Status.NOT_FIXED,
+            exit_code=problem.exit_code,
+            summary=problem.message,
+            hint=problem.hint,
+            error_id=problem.id,
+        )
+    folder.update(applied=True, applied_at=time.time())
+    made = ""
+    if commit:
+        try:
+            made = repository.commit(result.files, _commit_message(result))
+        except GitFailed as error:
+            text = f"The fix is applied but not committed: {error.reason}."
+            emit(Notice(level="warning", text=text))
+    emit(PatchApplied(files=result.files, commit=made))
+    return replace(result, applied=True)
+
+
+def _unwritable(folder: RunFolder, error: OSError) -> PatchConflict:
+    why = (error.strerror or str(error)).lower()
+    return PatchConflict(
+        f"The patch was not applied, since {folder.path} cannot be written: {why}.",
+        hint="Free space there and run it again, or take the patch from the output.",
+    )
+
+
+def _commit_message(result: RunResult) -> str:
+    fixed = result.evidence.fixed if result.evidence else ()
+    subject = f"fix: {fixed[0]} passes" if len(fixed) == 1 else f"fix: {len(fixed)} failing tests pass"
+    model = result.steps[-1].model if result.steps else "acr"
+    return f"{subject}\n\n{result.summary}\n\nAssisted-by: acr ({model})\nAcr-Run: {result.run}\n"
