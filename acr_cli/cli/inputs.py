@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import select
 import stat
@@ -12,6 +13,7 @@ from acr_cli.cli.ci_logs import failing_part
 from acr_cli.errors import UsageError
 from acr_cli.records import Task
 
+_PICTURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
 TASK_BYTES = 1024 * 1024
 PATIENCE = 0.25  # seconds that a silent pipe is given, so that a program just started beside us may write
 
@@ -58,15 +60,29 @@ def _issue(address: str) -> tuple[str, str]:
 
 def _file(name: str, flag: str) -> str:
     try:
-        return Path(name).expanduser().read_bytes().decode(errors="replace")
+        return _text(Path(name).expanduser().read_bytes(), f"{flag} {name}")
     except OSError as error:
         raise UsageError(f"{flag} {name}: {error.strerror}.") from error
+
+
+def _text(data: bytes, what: str) -> str:
+    """Raises: UsageError for a picture, and for whatever else is no text."""
+    if data.startswith(_PICTURES) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
+        raise UsageError(
+            f"{what} is an image, and models are sent text only.", hint="Say in words what it shows."
+        )
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace")
+    head = data[:8192]
+    if head.count(0) * 20 > len(head):  # a log may hold a few
+        raise UsageError(f"{what} is no text.", hint="Give the words of the task or of the log.")
+    return data.decode("utf-8-sig", errors="replace")
 
 
 def _stdin_text() -> str:
     if sys.stdin is None or sys.stdin.closed:
         raise UsageError("Standard input is closed.", hint="Pipe something in, or name a file.")
-    return sys.stdin.buffer.read().decode(errors="replace")
+    return _text(sys.stdin.buffer.read(), "Standard input")
 
 
 def piped() -> tuple[str, str]:
