@@ -96,6 +96,9 @@ class Volume:
         with tempfile.TemporaryFile() as file:
             with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
                 yield archive
+                end = file.tell()
+            # Without the padding to a whole record, on which Podman hangs up.
+            file.truncate(end + 2 * tarfile.BLOCKSIZE)
             file.seek(0)
             self._unpack(file)
 
@@ -216,7 +219,8 @@ def walls(engine: Engine, limits: Limits) -> dict[str, Any]:
         # exec: tests compile programs there and run them, which the engine forbids by default.
         "tmpfs": {
             "/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={memory}",  # noqa: S108  the container's own
-            HOME: f"rw,exec,nosuid,nodev,uid={SANDBOX_ID},gid={SANDBOX_ID},mode=0755,size={memory}",
+            # Podman knows no owner here: anybody inside may write, and nobody but our user is.
+            HOME: f"rw,exec,nosuid,nodev,mode=0777,size={memory}",
         },
         **bounds(engine, limits),
     }
@@ -271,17 +275,18 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
     import docker.errors
 
     output = HeadAndTail(limits.output_bytes)
-    stream = container.attach(stream=True, logs=False, stdout=True, stderr=True)
-    reader = threading.Thread(target=_read, args=(stream, output), daemon=True)
+    stream = None
     begun = time.monotonic()
     try:
         try:
+            stream = container.attach(stream=True, logs=False, stdout=True, stderr=True)
             container.start()
         except docker.errors.APIError as error:
             explanation = str(error.explanation or error)
             if code := _cannot_execute(explanation):
                 return CommandResult(exit_code=code, output=explanation, seconds=0.0)
             raise
+        reader = threading.Thread(target=_read, args=(stream, output), daemon=True)
         reader.start()
         in_time = _wait(engine, container, limits.seconds)
         seconds = time.monotonic() - begun
@@ -289,7 +294,8 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
             _kill(container)
         reader.join(_LAST_WORDS)
     finally:
-        _hang_up(stream)
+        if stream is not None:
+            _hang_up(stream)
     container.reload()
     state = container.attrs["State"]
     return CommandResult(

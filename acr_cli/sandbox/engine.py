@@ -1,13 +1,18 @@
 """The Docker engine: found, asked, its errors told in our words. The one file that opens a client.
 
-The engine is the one that the user's own `docker` would take: DOCKER_HOST, else the current context.
+The engine is the one that the user's own `docker` would take: DOCKER_HOST, else the current context. Where
+neither says anything, and the usual socket is absent or forbidden, a rootless engine of the user's own or
+Podman is taken, if one listens. Files go in and come out through the engine's API, so it may be far away.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.errors import AcrError, SandboxBroken, SandboxUnavailable
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
 PROBE_SECONDS = 2.0
+_NAMED_SECONDS = 10.0  # for an engine that the user has named, which may be far away
 _PATIENCE = 600  # seconds for one request: a commit or an upload may take minutes
 
 
@@ -34,11 +40,37 @@ def connect(environ: Mapping[str, str]) -> Engine:
     """The engine of DOCKER_HOST, else of the user's context; answers within a few seconds or not at all.
 
     Raises: SandboxUnavailable that says whether none answers or this user may not use it."""
+    try:
+        return _connect(environ)
+    except SandboxUnavailable:
+        for address in own_sockets(environ):
+            with contextlib.suppress(SandboxUnavailable):
+                return _connect({**environ, "DOCKER_HOST": address})
+        raise
+
+
+def own_sockets(environ: Mapping[str, str]) -> list[str]:
+    """Where a rootless Docker or Podman of this user may listen, unless the user has named an engine."""
+    if environ.get("DOCKER_HOST") or environ.get("DOCKER_CONTEXT"):
+        return []
+    config = Path(
+        environ.get("DOCKER_CONFIG") or Path(environ.get("HOME", "/root"), ".docker"), "config.json"
+    )
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if json.loads(config.read_text()).get("currentContext", "default") != "default":
+            return []
+    running = environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    places = (f"{running}/docker.sock", f"{running}/podman/podman.sock", "/run/podman/podman.sock")
+    return [f"unix://{place}" for place in places if Path(place).is_socket()]
+
+
+def _connect(environ: Mapping[str, str]) -> Engine:
     import docker
 
+    patience = _NAMED_SECONDS if environ.get("DOCKER_HOST") else PROBE_SECONDS
     try:
         # The constructor asks the engine for its version: it is the probe.
-        client = docker.from_env(timeout=int(PROBE_SECONDS), version="auto", environment=dict(environ))
+        client = docker.from_env(timeout=int(patience), version="auto", environment=dict(environ))
     except Exception as error:
         # A broken context file raises a bare Exception there, an ssh address whatever its transport does.
         raise _unreachable(error, environ) from error

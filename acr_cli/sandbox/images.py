@@ -7,6 +7,7 @@ so that nothing of it is in the image.
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Mapping
@@ -224,12 +225,11 @@ class Images:
 
     def _commit(self, container: Container, recipe: Recipe, base: str, key: str) -> str:
         config = self._engine.client.images.get(base).attrs.get("Config") or {}
-        variables = [v for v in config.get("Env") or () if not v.startswith(("PATH=", "VIRTUAL_ENV="))]
         path = next((v[5:] for v in config.get("Env") or () if v.startswith("PATH=")), _USUAL_PATH)
         if recipe.language == "python":
-            variables += [f"PATH={VENV}/bin:{path}", f"VIRTUAL_ENV={VENV}"]
+            variables = {"PATH": f"{VENV}/bin:{path}", "VIRTUAL_ENV": VENV}
         else:
-            variables += [f"PATH={path}", f"{dependencies.VARIABLE}={dependencies.IN_IMAGE}"]
+            variables = {dependencies.VARIABLE: dependencies.IN_IMAGE}
         labels = {
             CACHE_LABEL: key,
             REPOSITORY_LABEL: recipe.repository,
@@ -237,10 +237,11 @@ class Images:
             # A commit inherits the container's labels, and an image is nobody's leftover.
             **dict.fromkeys((RUN_LABEL, OWNER_LABEL), ""),
         }
+        # As lines of a Dockerfile: a whole configuration, which Docker takes too, Podman leaves aside.
+        changes = [f"ENV {name}={_quoted(value)}" for name, value in variables.items()]
+        changes += [f"LABEL {name}={_quoted(value)}" for name, value in labels.items()]
         with broken("keep an image"):
-            made = container.commit(
-                repository="acr-environment", tag=key[:20], conf={"Env": variables, "Labels": labels}
-            )
+            made = container.commit(repository="acr-environment", tag=key[:20], changes=changes)
             return str(made.id)
 
     def _forget_old(self, repository: str) -> None:
@@ -252,3 +253,8 @@ class Images:
             for image in mine[_KEPT:]:
                 with best_effort():  # one that a container still uses stays
                     self._engine.client.images.remove(str(image.id))
+
+
+def _quoted(value: str) -> str:
+    """A value as a line of a Dockerfile takes it, literally. Pure."""
+    return '"' + re.sub(r'([\\"$`])', r"\\\1", value) + '"'
