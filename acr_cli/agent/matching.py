@@ -20,6 +20,7 @@ _ALIKE = 0.9  # how alike a place must be, as `SequenceMatcher.ratio` has it
 _LEAST_ALIKE = 0.6  # each line of it
 _AHEAD = 0.05  # how much more alike than any other place
 _TELLING = 30  # characters of a search text that similarity can go by
+_COMPARABLE = 1_000  # characters of a line; comparing takes their square
 _COMPARED = 2_000  # places that are compared by similarity
 _NUMBERED = re.compile(r"^\s*(\d+):(?: |$)")
 
@@ -156,7 +157,7 @@ def _indenting(there: Sequence[str], wanted: Sequence[str]) -> Callable[[str], s
 def _most_alike(text: Text, hunk: _Hunk, path: str) -> int | None:
     """The one place that is nearly the search text. Raises: BadReply where there are several."""
     wanted = hunk.wanted
-    if sum(len(line.strip()) for line in wanted) < _TELLING:
+    if sum(len(line.strip()) for line in wanted) < _TELLING or max(map(len, wanted)) > _COMPARABLE:
         return None
     lines = [body(line) for line in text.lines]
     scores = {start: _alike(lines[start : start + len(wanted)], wanted) for start in _likely(lines, wanted)}
@@ -184,7 +185,12 @@ def _alike(there: Sequence[str], wanted: Sequence[str]) -> float:
     """How alike two blocks of as many lines are, in [0, 1]; 0 where one line is another altogether."""
     total = weight = 0.0
     for a, b in zip(there, wanted, strict=True):
-        ratio = 1.0 if a == b else SequenceMatcher(None, a, b, autojunk=False).ratio()
+        ratio = 1.0
+        if a != b:
+            matcher = SequenceMatcher(None, a, b, autojunk=False)
+            # The first is an upper bound by the lengths alone.
+            ratio = min(matcher.real_quick_ratio(), 1.0)
+            ratio = matcher.ratio() if ratio >= _LEAST_ALIKE else ratio
         if ratio < _LEAST_ALIKE:
             return 0.0
         total, weight = total + ratio * (len(b) + 1), weight + len(b) + 1

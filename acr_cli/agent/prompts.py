@@ -87,7 +87,7 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
 
     `room` is how many characters may go to files. With `whole_files` they are shown as they are, and all of a
     small repository's, since the model has no tool to ask for more."""
-    parts = [_task(step)]
+    parts = [_task(step), *([step.known] if step.known else [])]
     if step.failures:
         parts.append(_failures(step.failures))
     if step.test_command:
