@@ -147,12 +147,10 @@ def replanned(plan: Step, done: Sequence[Step], known: str, lesson: Lesson | Non
     """The plan step again, after `known` came to light: it plans what is left."""
     steps = "\n".join(f"- {step.kind.value}: {' '.join(step.text.split())[:200]}" for step in done)
     what = f"These steps were done and are kept:\n{steps}\n" if steps else ""
-    text = (
-        f"{plan.text}\n\nA plan was made for this before. {what}Now it is known: {known}\nPlan what is left."
-    )
+    found = f"A plan was made for this before. {what}Now it is known: {known}\nPlan what is left."
     return replace(
         plan,
         id=f"{plan.id}r",
-        text=text,
+        known=found,
         lessons=(*plan.lessons, lesson) if lesson else plan.lessons,
     )

@@ -210,6 +210,7 @@ class Step:
     test_command: str = ""
     lessons: tuple[Lesson, ...] = ()  # what was tried on this step before, and why it failed
     check: str = ""  # how it will be verified, in a few words for people
+    known: str = ""  # of a plan that is made anew: what was done, and what came to light
 
 
 # --- context and choice -----------------------------------------------------------------------------------

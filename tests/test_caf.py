@@ -609,8 +609,8 @@ def test_a_step_that_fails_is_planned_anew_once_with_what_is_known_then(tmp_path
     assert [one.id for _, one, _ in seen] == ["plan", "one", "two", "planr", "four"]
     _, again, files = seen[3]
     assert (files["a.py"], files["b.py"]) == ("broken\n", "x\n")  # what failed is undone, what was done stays
-    assert "- edit: first" in again.text
-    assert "this step failed: second" in again.text
+    assert "- edit: first" in again.known
+    assert "this step failed: second" in again.known
     assert [(one.candidate, one.reason) for one in again.lessons] == [("m", "test_a: bad.")]
 
 
@@ -639,7 +639,7 @@ def test_what_a_review_finds_is_planned_for_once(tmp_path: Path) -> None:
     world = World(folder=tmp_path, deeds=deeds, steps=(plan,), parts={"verifier": Reading()})
     result = world.fix(Task(text="all"))
     assert [one.id for _, one, _ in world.backend.seen] == ["plan", "one", "look", "planr", "two", "again"]
-    assert "b.py is missing." in world.backend.seen[3][1].text
+    assert "b.py is missing." in world.backend.seen[3][1].known
     # A review has nothing to run and takes nothing from what the edits have shown.
     assert (result.status, result.files) == (Status.FIXED, ("a.py", "b.py"))
 

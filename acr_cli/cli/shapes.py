@@ -36,6 +36,7 @@ def result(outcome: RunResult) -> dict[str, Any]:
             "fixed": list(evidence.fixed) if evidence else [],
             "broken": list(evidence.broken) if evidence else [],
             "u": evidence.u if evidence else 0.0,
+            "verifier": evidence.verifier if evidence else "",
             "findings": [plain(finding) for finding in evidence.findings] if evidence else [],
             "flaky": list(evidence.flaky) if evidence else [],
             "notes": list(evidence.notes) if evidence else [],

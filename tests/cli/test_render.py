@@ -371,7 +371,7 @@ def test_a_result_as_json_has_the_shape_of_the_contract() -> None:
         True,
         None,
     )
-    assert set(shape["evidence"]) == {"fixed", "broken", "u"}
+    assert set(shape["evidence"]) >= {"fixed", "broken", "u", "verifier"}
     assert set(shape["steps"][0]) == {"kind", "dimension", "model", "reason", "attempts", "u", "cost_usd"}
 
 

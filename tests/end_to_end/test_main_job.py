@@ -86,12 +86,16 @@ def test_what_is_fixed_needs_no_second_run_and_undo_takes_it_back(
     acr("fix", "--sandbox", "none", cwd=repo)
 
     again = acr("fix", "--json", "--sandbox", "none", cwd=repo)
+    taught = acr("memory", "list", "--json").stdout
     undone = acr("undo", cwd=repo)
+    unlearnt = acr("memory", "list", "--json").stdout
     twice = acr("undo", cwd=repo)
 
     assert (again.returncode, result_of(again.stdout)["status"]) == (0, "nothing_to_fix")
     assert undone.returncode == 0
     assert (repo / "limit.py").read_bytes() == before
+    assert [json.loads(line)["verdict"] for line in taught.splitlines()] == ["passed"]
+    assert [json.loads(line)["verdict"] for line in unlearnt.splitlines()] == ["failed"]
     assert (twice.returncode, "Traceback" in twice.stderr) == (2, False)
 
 

@@ -54,6 +54,7 @@ def test_a_wish_is_proved_by_a_test_that_acr_writes_first(
     assert (done.returncode, result["status"], result["verified"]) == (0, "fixed", True), done.stderr
     assert "1 test that acr wrote (test_y.py::test_y) fails without the change" in result["summary"]
     assert result["evidence"]["fixed"] == ["test_y.py::test_y"]
+    assert result["evidence"]["verifier"] == "own_test"
     assert (repo / "a.py").read_text() == EDIT
     assert (repo / "test_y.py").read_text() == TEST
     assert [asked_for(request) for request in server.requests] == ["test", "edit"]
