@@ -135,6 +135,8 @@ def _run(arguments: list[str], invocation: Invocation) -> int:
         from acr_cli.cli.values import print_values
 
         return print_values(arguments[2:], invocation)
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "-h"]
     import typer
 
     from acr_cli.cli.app import root

@@ -108,6 +108,7 @@ def commands(folder: Path, scratch: Path) -> dict[str, list[str]]:
         "acr, models at Tab": [acr, "completion", "--values", "models"],
         "acr, runs at Tab": [acr, "completion", "--values", "runs"],
         "acr config show": [acr, "config", "show"],
+        "acr route": [acr, "route", "the parser drops the last line"],
         "llm --help": [program(LLM, "llm"), "--help"],
         "mini --help": [program(MINI, "mini"), "--help"],
         "aider --help": [program(AIDER, "aider"), "--help"],

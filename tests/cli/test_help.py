@@ -61,6 +61,11 @@ def test_no_line_of_a_list_is_cut_off(acr, name: str) -> None:
             assert " ".join(node.help.split()) in text
 
 
+def test_help_is_a_word_too(acr) -> None:
+    assert acr("help").stdout == acr("-h").stdout
+    assert acr("help", "memory", "list").stdout == acr("memory", "list", "-h").stdout
+
+
 def test_fix_explains_its_policies_and_exit_codes(acr) -> None:
     text = " ".join(acr("fix", "-h").stdout.split())
     for words in ("a weighted vote", "the cheapest first", "Exit codes: 0 fixed", "130 interrupted"):
