@@ -299,7 +299,7 @@ class Loop:
         parts = self.parts
         bids: list[Bid] = []
         width = 1
-        if parts.beside is not None and course.step.kind is not StepKind.PLAN:
+        if parts.beside is not None and _edits(course.step):
             width = max(1, min(parts.parallel, course.attempts - len(course.failed)))
         while len(bids) < width and (bid := self._choose(course, [bid.candidate.id for bid in bids])):
             bids.append(bid)

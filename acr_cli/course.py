@@ -123,16 +123,16 @@ def informed(baseline: Baseline, trial: Trial | None) -> Baseline:
 
 def aimed(step: Step, baseline: Baseline, left: Collection[Step]) -> tuple[Step, Baseline]:
     """A step and what it is measured by. Tests that acr wrote are the aim of the last edit; the edits before
-    it are shown them, and only need to break nothing."""
+    it only need to break nothing, and are not shown tests that they cannot make pass alone."""
     if not baseline.own or step.kind is not StepKind.EDIT:
         return step, baseline
+    if any(each.kind is StepKind.EDIT for each in left):
+        targets = tuple(test for test in baseline.targets if test not in baseline.own)
+        return step, replace(baseline, targets=targets)
     known = {case.id for case in step.failures}
     own = [case for case in baseline.report.cases if case.id in baseline.own and case.id not in known]
-    shown = replace(step, failures=(*step.failures, *own), check="the tests that acr wrote for it")
-    if not any(each.kind is StepKind.EDIT for each in left):
-        return shown, baseline
-    targets = tuple(test for test in baseline.targets if test not in baseline.own)
-    return shown, replace(baseline, targets=targets)
+    check = "the tests that acr wrote for it pass, and nothing that passed breaks"
+    return replace(step, failures=(*step.failures, *own), check=check), baseline
 
 
 def findings(trial: Trial | None) -> str:

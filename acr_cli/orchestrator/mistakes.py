@@ -69,5 +69,5 @@ def _risen(rate: float, passed: int, wrong: int) -> float:
 _KNOWN = 20  # outcomes that what is known weighs
 _MOST = 0.9
 _TESTED = Mistakes(false_accept=_TESTS, by_candidate={"builtin/repair": _SEARCH})
-_BY_OWN_TEST = Mistakes(false_accept=_OWN_TEST)
+_BY_OWN_TEST = Mistakes(false_accept=_OWN_TEST, by_candidate={"builtin/repair": _SEARCH + _OWN_TEST})
 _JUDGED = Mistakes(false_accept=_JUDGE, false_reject=_JUDGE)
