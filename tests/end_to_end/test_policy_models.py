@@ -48,7 +48,8 @@ def test_a_classifier_is_trained_votes_and_is_described(
 
     assert trained.returncode == 0, trained.stderr
     card = json.loads(trained.stdout)
-    assert (card["type"], card["kind"], card["tasks"], card["held_out"]) == ("policy_model", "classifier", 160, 40)
+    assert (card["type"], card["kind"]) == ("policy_model", "classifier")
+    assert (card["tasks"], card["held_out"]) == (160, 40)
     assert card["candidates"] == ["alpha-large", "beta", "beta-mini"]
     assert card["figures"]["alone"]["accuracy"] == 1.0
     assert len(card["fingerprint"]) == 64
@@ -164,7 +165,9 @@ def test_a_router_that_fails_has_no_vote_and_ends_nothing(acr: Acr, pool: Pool) 
     assert "router" not in voters(json.loads(done.stdout))
 
 
-def test_in_a_run_the_router_is_paid_from_the_budget(acr: Acr, pool: Pool, git_repo: Callable[..., Path]) -> None:
+def test_in_a_run_the_router_is_paid_from_the_budget(
+    acr: Acr, pool: Pool, git_repo: Callable[..., Path]
+) -> None:
     repo = git_repo(
         {
             "slug.py": "def slugify(text):\n    return text\n",

@@ -15,25 +15,7 @@ from acr_cli.training.tasks import Tasks, divided, rates
 
 MODELS = ("alpha-large", "beta", "beta-mini")
 KINDS = ("parser", "socket", "matrix")
-FILL = [
-    "fix",
-    "the",
-    "broken",
-    "thing",
-    "in",
-    "our",
-    "module",
-    "when",
-    "it",
-    "is",
-    "called",
-    "twice",
-    "with",
-    "an",
-    "empty",
-    "list",
-    "please",
-]
+FILL = "fix the broken thing in our module when it is called twice with an empty list".split()  # noqa: SIM905
 
 
 def rule_matrix(tasks: int = 400, held: int = 80, *, seed: int = 0) -> Matrix:
@@ -41,8 +23,8 @@ def rule_matrix(tasks: int = 400, held: int = 80, *, seed: int = 0) -> Matrix:
     rng = np.random.default_rng(seed)
     best = rng.integers(len(MODELS), size=tasks)
     texts = []
-    for number, kind in enumerate(best):
-        words = [*rng.choice(FILL, 7), f"case{number}"]
+    for kind in best:
+        words = list(rng.choice(FILL, 9))
         words.insert(int(rng.integers(len(words))), KINDS[kind])
         texts.append(" ".join(words))
     return Matrix(

@@ -36,7 +36,8 @@ def test_it_learns_the_rule_and_says_how_sure_it_is(tasks: Tasks, fitted: words.
     assert found["alone"]["cum_reg"] == pytest.approx(0.0)
 
 
-def test_the_weights_are_those_of_another_solver(tasks: Tasks) -> None:
+def test_the_weights_are_those_of_another_solver() -> None:
+    tasks = rule_tasks(120, 20)
     linear = pytest.importorskip("sklearn.linear_model")
     from acr_cli.training import fitting
 

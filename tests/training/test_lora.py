@@ -1,4 +1,4 @@
-"""An adapter on a tiny Qwen3.5 with random weights: it learns, goes on after a kill, and votes as computed."""
+"""An adapter on a tiny Qwen3.5 with random weights: it learns, goes on after a kill, votes as computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.training.rule import KINDS, rule_card, rule_tasks
 
 pytestmark = [pytest.mark.local, pytest.mark.slow, pytest.mark.timeout(600)]
 
-STEPS, BROKEN = 160, 9
+STEPS = 300
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,8 +51,8 @@ def recipe(base: Path, **changes: Any) -> Any:
     from acr_cli.training.lora import Recipe
 
     plain = Recipe(
-        base=str(base), steps=STEPS, batch=8, accumulate=1, rate=4e-3, patience=9, every=80, measured=50, seed=0,
-        device="cpu", download=False,
+        base=str(base), steps=STEPS, batch=8, accumulate=1, rate=3e-3, patience=9, every=100, measured=40,
+        seed=0, device="cpu", download=False,
     )  # fmt: skip
     return replace(plain, **changes)
 
@@ -66,7 +66,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     tasks = rule_tasks(400, 60)
     card = rule_card(tasks)
     drills = asked(tasks, card, {})
-    base = write_tiny_model(root / "base", [written(drill.question) for drill in drills.train])
+    base = write_tiny_model(root / "base", [written(d.question) for d in drills.train], hidden=128)
     folder = root / "policies" / "rule"
     folder.mkdir(parents=True)
     card = tune(recipe(base), replace(card, base=str(base)), drills, folder)
@@ -78,11 +78,10 @@ def test_the_loss_falls_and_the_rule_is_learned(world: World) -> None:
     figures = world.card.figures
     history = figures["history"]
 
-    assert history[-1]["loss"] < 0.5 * history[0]["loss"] or history[-1]["loss"] < 0.3
+    assert history[-1]["loss"] < 0.7 * history[0]["loss"]
     assert figures["alone"]["accuracy"] > figures["majority"]["accuracy"] + 0.2
     assert figures["alone"]["cum_reg"] < figures["majority"]["cum_reg"]
-    a, b, c = world.card.chances
-    assert c > 0  # the likelier it is to be named, the likelier it solves the task
+    assert world.card.chances[2] > 0  # the likelier it is to be named, the likelier it solves the task
     assert 0.01 <= world.card.temperature <= 20
 
 
@@ -164,7 +163,8 @@ def seen(now):
     print(now.step, flush=True)
     if now.step == int(sys.argv[3]):
         time.sleep(600)
-tune(recipe(Path(sys.argv[1]), steps=9, every=3, measured=5), card, asked(tasks, card, {}), Path(sys.argv[2]), seen=seen)
+short = recipe(Path(sys.argv[1]), steps=9, every=3, measured=5)
+tune(short, card, asked(tasks, card, {}), Path(sys.argv[2]), seen=seen)
 """
 
 

@@ -81,9 +81,9 @@ def test_a_split_that_is_not_there_is_said() -> None:
 def outcome(run: str, candidate: str, verdict: str, text: str, **changes: object) -> Outcome:
     plain = Outcome(
         id=f"{run}.{candidate}", run=run, step="1", attempt=1, time=0.0, text=text, vector=(), embedder="",
-        kind="edit", dimension="bug_fixing", language="python", repository="r", candidate=candidate, family="",
-        price=Price(), available=(), failed_before=(), policy="learned", propensity=1.0, verdict=verdict,
-        verifier="tests", u=0.0, signals=(), cost_usd=0.02, usage=Usage(), seconds=1.0,
+        kind="edit", dimension="bug_fixing", language="python", repository="r", candidate=candidate,
+        family="", price=Price(), available=(), failed_before=(), policy="learned", propensity=1.0,
+        verdict=verdict, verifier="tests", u=0.0, signals=(), cost_usd=0.02, usage=Usage(), seconds=1.0,
     )  # fmt: skip
     return replace(plain, **changes)  # type: ignore[arg-type]
 
