@@ -9,7 +9,14 @@ from pathlib import Path, PurePosixPath
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import SuiteReport
-from acr_cli.toolchains import grammar, python_command, python_detect, python_install, python_report
+from acr_cli.toolchains import (
+    grammar,
+    python_command,
+    python_detect,
+    python_install,
+    python_report,
+    python_tasks,
+)
 from acr_cli.toolchains.python_tables import TABLES, matches
 
 
@@ -17,6 +24,11 @@ def at_root(tree: Path) -> bool:
     """Whether the root itself is a project of Python's, and not only a folder below it."""
     known = [*TABLES["detect"]["manifests"], "pytest.ini", ".pytest.ini", "pytest.toml", "*.py"]
     return any(matches(path.name, known) for path in tree.iterdir())
+
+
+def _task(tree: Path) -> tuple[str, str]:
+    manifest = any((tree / name).is_file() for name in TABLES["detect"]["manifests"])
+    return python_tasks.task(tree) if manifest else ("", "")
 
 
 class Python:
@@ -35,7 +47,10 @@ class Python:
         if found is None:
             return None
         manifests, commands = python_install.commands(
-            tree, needs_pytest=found.runner == "pytest", tests=found.test_files, in_tree=self._in_tree
+            tree,
+            needs_pytest=found.runner == "pytest" or "pytest" in _task(tree)[0],
+            tests=found.test_files,
+            in_tree=self._in_tree,
         )
         # Whoever runs the tests in the sandbox by other means than the plan needs these as well.
         roots = python_detect.source_roots(tree)
@@ -59,7 +74,12 @@ class Python:
             ):
                 return None
             return python_command.given(tree, command, tests, scratch)
-        if found is None or not found.runner:
+        if found is not None and not found.runner and not command:
+            task, reason = _task(tree)
+            if not task:
+                return None
+            return replace(python_command.given(tree, task, tests, scratch), reason=reason)
+        if found is None:
             return None
         make = python_command.unittest if found.runner == "unittest" else python_command.pytest
         plan = make(tree, (), tests, scratch, reason=found.reason)

@@ -62,8 +62,11 @@ class Tabled:
         }
 
     def by_task(self, tree: Path) -> suite.Run | None:
-        """The `test` target of a Makefile or justfile, where a file at the root says whose it is."""
+        """The `test` target of a Makefile or justfile, else what CI runs, where a file at the root says whose
+        it is."""
         command, reason = trees.task(tree, "")
+        if not command:
+            command, reason = trees.ci_test(tree, self.name)
         roots = table(self.name).get("detect", {}).get("roots", ())
         ours = not roots or any(matches(path.name, roots) for path in tree.iterdir())
         if not command or not ours:

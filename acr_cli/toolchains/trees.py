@@ -59,6 +59,27 @@ def ci_commands(tree: Path, *program: str) -> Iterator[tuple[str, list[str]]]:
     """The commands of CI files that begin with these words: the file, and the words after them.
 
     Lines that only a shell or the CI service itself could understand are left out."""
+    for file, words in _ci_steps(tree):
+        if tuple(words[: len(program)]) == program:
+            yield file, words[len(program) :]
+
+
+def ci_test(tree: Path, language: str) -> tuple[str, str]:
+    """The first step of a CI file that runs tests by a program of this language or by a script, and the
+    reason; ("", "") for none."""
+    programs = table("shared")["detect"]["ci_programs"]
+    ours = (*programs["any"], *programs.get(language, ()))
+    for file, words in _ci_steps(tree):
+        command = shlex.join(words)
+        if words[0] not in ours and not words[0].startswith("./"):
+            continue
+        if any(re.search(pattern, command) for pattern in table("shared")["detect"]["ci_tests"]):
+            return command, f"{file} runs it"
+    return "", ""
+
+
+def _ci_steps(tree: Path) -> Iterator[tuple[str, list[str]]]:
+    """The file and the words of each."""
     for file in _ci_files(tree):
         for line in read_text(file).splitlines():
             found = _STEP.match(line)
@@ -69,8 +90,8 @@ def ci_commands(tree: Path, *program: str) -> Iterator[tuple[str, list[str]]]:
                 words = shlex.split(step)
             except ValueError:
                 continue
-            if tuple(words[: len(program)]) == program:
-                yield file.relative_to(tree).as_posix(), words[len(program) :]
+            if words:
+                yield file.relative_to(tree).as_posix(), words
 
 
 def _ci_files(tree: Path) -> Iterator[Path]:

@@ -345,3 +345,58 @@ def test_what_installs_the_dependencies(
     assert given is not None
     assert [step for step in given.setup if "my own" in step]
     assert len(given.setup) == 1
+
+
+WORKFLOW = """
+name: ci
+on: push
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - run: pip install -e .
+      - name: tests
+        run: |
+          echo "begin" | tee log
+          {}
+"""
+PYTHON = {"pyproject.toml": '[project]\nname = "a"\n', "a.py": '"""\n>>> 1 + 1\n2\n"""\n'}
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "reason"),
+    [
+        ({"tox.ini": "[testenv]\ncommands =\n    ruff check\n    pytest --doctest-modules {posargs}\n"},
+         "pytest --doctest-modules", "tox.ini names the command"),
+        ({"pyproject.toml": '[tool.hatch.envs.default.scripts]\ntest = "pytest --doctest-modules {args}"\n'},
+         "pytest --doctest-modules", "pyproject.toml has a script 'test' of hatch's environment default"),
+        ({"pyproject.toml": '[tool.pdm.scripts]\ntest = {cmd = "python -m pytest"}\nlint = "ruff"\n'},
+         "python -m pytest", "pyproject.toml has a script 'test' of pdm"),
+        ({"noxfile.py": 'def tests(session):\n    session.run("pytest", "--doctest-modules")\n'},
+         "pytest --doctest-modules", "noxfile.py names the command"),
+        ({"Makefile": "test:\n\tpython a.py\n", ".github/workflows/ci.yml": WORKFLOW.format("pytest -q")},
+         "make test", "Makefile has a target test"),
+        ({"justfile": "test:\n    python a.py\n"}, "just test", "justfile has a target test"),
+        ({".github/workflows/ci.yml": WORKFLOW.format("python -m pytest --doctest-modules")},
+         "python -m pytest --doctest-modules", ".github/workflows/ci.yml runs it"),
+        ({".github/workflows/ci.yml": WORKFLOW.format("./scripts/test.sh")},
+         "./scripts/test.sh", ".github/workflows/ci.yml runs it"),
+        # A test file says more than all of these, and another language's root is left to it.
+        ({"tox.ini": "[testenv]\ncommands = pytest x\n", "test_a.py": "def test_a(): pass\n"},
+         "python3 -m pytest", "test_a.py looks like pytest"),
+        ({"go.mod": "module a\n", "a.go": "", ".github/workflows/ci.yml": WORKFLOW.format("make check")},
+         "make check", ".github/workflows/ci.yml runs it; its output and its exit code decide"),
+        ({".github/workflows/ci.yml": WORKFLOW.format("make docs")}, None, None),
+    ],
+)  # fmt: skip
+def test_what_tasks_and_ci_run_is_taken_where_no_test_file_is_known(
+    tree: Tree, files: dict[str, str], command: str | None, reason: str | None
+) -> None:
+    root = tree({**PYTHON, **files})
+    chains = [load("toolchains", name, BUILTIN)() for name in BUILTIN]
+    known = [chain for chain in chains if chain.recipe(root, setup=None) is not None]
+    plans = [chain.plan(root, command=None, tests=(), scratch="/s") for chain in known]
+    found = next((plan for plan in plans if plan is not None), None)
+    assert (found.command if found else None) == command
+    assert (found.reason if found else None) == reason
