@@ -190,7 +190,8 @@ def files_at_hand(step: Step, sight: Sight, everything: Sequence[str]) -> AtHand
     pointed = {*found, *tests}
     for test in dict.fromkeys(tests):
         source = sight.quietly(test)
-        found += _imported(excerpt(test, source, step, room=_EXCERPT) or source, everything)
+        part = excerpt(test, source, step, room=_EXCERPT) or source
+        found += _imported(source, everything, used=_IMPORT.sub("", part))
     aside = set(found) - pointed if pointed - set(tests) else set()
     return AtHand(paths=tuple(dict.fromkeys([*found, *tests])), aside=frozenset(aside))
 
@@ -267,9 +268,10 @@ def _tails(path: str) -> Iterable[str]:
     return ("/".join(parts[start:]) for start in range(1, len(parts) - 1))
 
 
-def _imported(source: str, files: Sequence[str]) -> list[str]:
-    """Files of the tree that a Python source imports names from that it uses; all where it uses none."""
-    used = set(re.findall(r"\w+", _IMPORT.sub("", source)))
+def _imported(source: str, files: Sequence[str], *, used: str) -> list[str]:
+    """Files of the tree that a Python source imports names from that the text `used` holds; all files that it
+    imports where there are none."""
+    words = set(re.findall(r"\w+", used))
     everything: set[str] = set()
     modules: set[str] = set()
     for match in _IMPORT.finditer(source):
@@ -278,7 +280,7 @@ def _imported(source: str, files: Sequence[str]) -> list[str]:
             name, _, alias = (part.strip() for part in each.partition(" as "))
             imported = {base, f"{base}.{name}"} if base else {name}
             everything |= imported
-            if (alias or name).split(".")[0] in used:
+            if (alias or name).split(".")[0] in words:
                 modules |= imported
     modules = modules or everything
     ends = {module.strip(".").replace(".", "/") for module in modules if module.strip(".")}

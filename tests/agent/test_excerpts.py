@@ -87,6 +87,7 @@ def test_empty_captures_and_inner_values_are_left_out(tree) -> None:
 
 def test_of_what_a_failing_test_imports_it_is_what_it_uses_that_is_shown(tree) -> None:
     tests = (
+        '"""' + "What it is about.\n" * 20 + '"""\n'
         "from calc import (\n    add,\n)\nfrom b import y as why\nimport a\n\n\n"
         "def test_other():\n    assert why and a\n\n\n"
         + "# more\n" * 100
@@ -94,7 +95,7 @@ def test_of_what_a_failing_test_imports_it_is_what_it_uses_that_is_shown(tree) -
     )
     (tree.root / "test_calc.py").write_text(tests)
     what = step(
-        failures=(failing("test_calc.py:114: AssertionError", id="t::test_add", file="test_calc.py"),)
+        failures=(failing("test_calc.py:134: AssertionError", id="t::test_add", file="test_calc.py"),)
     )
     text = user(what, Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
     assert "\ncalc.py\n```\n" in text
