@@ -104,12 +104,12 @@ def health(
     for each in candidates:
         if missing_key(each, environment):
             states[each.id] = "no key"
+        elif not {*circuit_names(each)}.isdisjoint(resting):
+            states[each.id] = "resting"
         elif each.local and each.base_url:
             if each.base_url not in heard:
                 heard[each.base_url] = _hears(each.base_url)
             states[each.id] = "ready" if heard[each.base_url] else "down"
-        elif not {*circuit_names(each)}.isdisjoint(resting):
-            states[each.id] = "resting"
         else:
             states[each.id] = "ready"
     return states

@@ -1,0 +1,72 @@
+"""The built program where providers fail: who rests is not asked, and what was done by then is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from acr_cli.testing.answers import Refuse, Reset, Say, call
+from acr_cli.testing.loopback import LoopbackServer
+from tests.end_to_end.conftest import RIGHT, result_of
+
+Acr = Callable[..., subprocess.CompletedProcess[str]]
+FIX = ("fix", "--json", "--sandbox", "none", "--exclude", "builtin/repair")
+
+
+def test_a_model_that_rests_is_not_asked_and_the_list_says_so(
+    acr: Acr, broken: Path, acr_home: Path, pool: Callable[..., None]
+) -> None:
+    (acr_home / "cache").mkdir(parents=True)
+    rest = {
+        "until": time.time() + 300,
+        "seconds": 300,
+        "reason": "its last 3 requests failed: too many requests",
+    }
+    (acr_home / "cache" / "rests.json").write_text(json.dumps([{"name": "openai/weak", **rest}]))
+    with LoopbackServer({"weak": [], "strong": [Say(text=f"slug.py\n```\n{RIGHT}```\n")]}) as server:
+        pool(server, {"weak": 0.5, "strong": 8.0})
+        done = acr(*FIX, cwd=broken)
+        listed = acr("models", "list", cwd=broken).stdout
+        server.assert_clean()
+
+    assert result_of(done.stdout)["status"] == "fixed", done.stdout
+    told = " ".join(listed.split())
+    assert re.search(r"openai/weak rests for about \d+ min, since its last 3 requests failed", told)
+    assert "openai/weak 0.5 2.5 - - resting" in told
+
+
+def test_all_providers_failing_is_exit_five_and_keeps_the_work_so_far(
+    acr: Acr, broken: Path, acr_home: Path
+) -> None:
+    edit = call(
+        "edit", {"path": "slug.py", "search": "    return text\n", "replace": "    return text.lower()\n"}
+    )
+    scripts = {
+        "first": [Say(tool_calls=(edit,)), Refuse(status=401, message="expired")],
+        "second": [Reset()] * 3,
+    }
+    with LoopbackServer(scripts) as server:
+        acr_home.mkdir()
+        (acr_home / "config.toml").write_text(
+            "exploration = 0.0\n"
+            + "".join(
+                f'[[model]]\nid = "openai/{name}"\nbase_url = "{server.base_url}"\ntools = true\n'
+                f"price = {{input = {price}, output = {price}}}\n"
+                for name, price in (("first", 1), ("second", 2))
+            )
+        )
+        done = acr(*FIX, "--policy", "escalate", cwd=broken)
+
+    result = result_of(done.stdout)
+    assert (done.returncode, result["status"], result["error"]["id"]) == (5, "error", "provider"), done.stdout
+    assert "+    return text.lower()" in result["patch"]
+    assert "the key was refused: expired" in result["error"]["message"]
+    assert (broken / "slug.py").read_text().endswith("return text\n")
+    shown = acr("apply", result["run"], "--yes", cwd=broken)
+    assert shown.returncode == 0, shown.stderr
+    assert (broken / "slug.py").read_text().endswith("return text.lower()\n")
+    assert acr("memory", "list", "--json").stdout == ""
