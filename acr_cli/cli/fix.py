@@ -62,7 +62,9 @@ def fix(
     attempts: str = typer.Option(None, metavar="N", help="Most attempts at a step; default 3."),
     parallel: str = typer.Option(None, metavar="N", help="Attempts side by side; the first success wins."),
     sandbox: str = SANDBOX,
-    image: str = typer.Option(None, metavar="IMAGE", help="The image for the tests; devcontainer or Dockerfile: the repository's own."),
+    image: str = typer.Option(
+        None, metavar="IMAGE", help="For the tests; devcontainer or Dockerfile: the repository's own."
+    ),
     network: str = typer.Option(None, metavar="none|on", help="Network for the tests; default none."),
     setup: str = typer.Option(
         None, metavar="CMD", help="Installs dependencies into the sandbox; with network."
