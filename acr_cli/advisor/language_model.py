@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -43,6 +44,11 @@ class LanguageModel:
         self._kept: OrderedDict[str, dict[str, float]] = OrderedDict()
         self._lock = Lock()
 
+    def warm(self) -> None:
+        """Load it meanwhile, in a thread; what goes wrong is heard by who then asks."""
+        with suppress(ConfigurationError), self._lock:
+            self._ready()
+
     def shares(self, question: Question) -> Mapping[str, float]:
         """By candidate of the question, how likely it is to be named as the best; they sum to 1.
 
@@ -51,13 +57,16 @@ class LanguageModel:
         names = [rate.candidate for rate in question.candidates]
         with self._lock:
             if prompt not in self._kept:
-                if self._loaded is None:
-                    self._loaded = load_trained(self._folder, self._card, self._device)
-                scores = name_scores(self._loaded, prompt, names)
+                scores = name_scores(self._ready(), prompt, names)
                 self._kept[prompt] = shares(dict(zip(names, scores, strict=True)), self._card.temperature)
                 while len(self._kept) > REMEMBERED:
                     self._kept.popitem(last=False)
             return self._kept[prompt]
+
+    def _ready(self) -> Loaded:
+        if self._loaded is None:
+            self._loaded = load_trained(self._folder, self._card, self._device)
+        return self._loaded
 
 
 def shares(scores: Mapping[str, float], temperature: float) -> dict[str, float]:
@@ -118,6 +127,7 @@ def name_scores(loaded: Loaded, prompt: str, names: Sequence[str]) -> list[float
 
 def load_trained(folder: Path, card: Card, device: str = "auto") -> Loaded:
     """Base and adapter of a card's folder. Nothing is fetched. Raises: ConfigurationError."""
+    libraries()
     from peft import PeftModel
 
     own = folder / BASE
@@ -136,7 +146,7 @@ def load_base(base: str, *, device: str, download: bool) -> Loaded:
     """A causal language model by folder, .gguf file or name.
 
     On a GPU in bfloat16, else in float32. Raises: ConfigurationError."""
-    torch, transformers = _libraries()
+    torch, transformers = libraries()
     place = device if device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     if place.startswith("cuda") and not torch.cuda.is_available():
         raise ConfigurationError("There is no GPU that torch can use.", hint="Use --device cpu.")
@@ -178,17 +188,18 @@ def out_of_memory(error: Exception) -> Exception:
 
 
 def _tokenizer(source: str, *, download: bool, **more: Any) -> Any:
-    _, transformers = _libraries()
+    _, transformers = libraries()
     return transformers.AutoTokenizer.from_pretrained(source, local_files_only=not download, **more)
 
 
-def _libraries() -> tuple[Any, Any]:
+def libraries() -> tuple[Any, Any]:
     """torch and transformers, silent. Raises: ConfigurationError where they are not installed."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
+        import peft  # noqa: F401  it is needed as well, and its absence is better known now
         import torch
         import transformers
     except ImportError as error:

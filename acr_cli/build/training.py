@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from acr_cli import __version__
@@ -158,7 +159,7 @@ def installed(settings: Settings, pool: Sequence[Candidate] | None = None) -> tu
 
 
 def advisors(settings: Settings) -> tuple[Voter, ...]:
-    """The voters of the policy models that the settings choose; an adapter is loaded when it first votes.
+    """The voters of the policy models that the settings choose; an adapter is loaded in a thread meanwhile.
 
     Raises: ConfigurationError."""
     return tuple(_voter(settings.home, name) for name in dict.fromkeys(settings.policy_models))
@@ -177,7 +178,9 @@ def _voter(home: Path, name: str) -> Voter:
 
     if missing := _missing(card):
         raise ConfigurationError(f"The policy model {name} cannot vote: {missing}.", hint=INSTALL)
-    return PolicyModelVoter(card, LanguageModel(folder, card))
+    model = LanguageModel(folder, card)
+    Thread(target=model.warm, name="acr-policy-model", daemon=True).start()
+    return PolicyModelVoter(card, model)
 
 
 INSTALL = "Install torch and acr-cli[local], or choose others: acr config set policy_models NAME,..."

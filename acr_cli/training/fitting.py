@@ -2,9 +2,9 @@
 
 A candidate's weights are those that all share and its own deviation from them, which is penalised more for
 words than for labels: most of what a text says is how difficult it is for everybody, and deviations that are
-noise would choose at random. Each Newton step solves its linear system by conjugate gradients with the diagonal as preconditioner (Lin,
-Weng and Keerthi 2008, without their trust region: the penalty keeps steps short, and one that does not
-improve is halved). How strong the penalty is, is decided by the held-out log loss.
+noise would choose at random. Each Newton step solves its linear system by conjugate gradients with the
+diagonal as preconditioner (Lin, Weng and Keerthi 2008, without their trust region: the penalty keeps steps
+short, and one that does not improve is halved). How strong the penalties are, the held-out log loss decides.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _newton(x: Sparse, solved: Numbers, parts: Numbers, penalty: Numbers) -> Num
         curvature = np.where(known, np.maximum(chance * (1 - chance), 1e-6), 0.0)
         step = _conjugate(x, curvature, gradient, penalty)
         before, length, moved = loss(scores, parts), 1.0, x.times(_whole(step))
-        while length > 1e-3 and loss(scores - length * moved, parts - length * step) > before:  # noqa: PLR2004
+        while length > 1e-3 and loss(scores - length * moved, parts - length * step) > before:
             length /= 2
         parts, scores = parts - length * step, scores - length * moved
     return parts

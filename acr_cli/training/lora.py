@@ -83,8 +83,9 @@ def tune(
         raise UsageError("An adapter needs a language model.", hint="Name its folder or its name: --base.")
     if not drills.train:
         raise UsageError("No task has a model that is better than the others: there is nothing to learn.")
-    base = _base(recipe, folder)
+    lm.libraries()
     try:
+        base = _base(recipe, folder)
         training = _Training(recipe, card, drills, folder, base)
         if training.step:
             tell(f"goes on after step {training.step} of {recipe.steps}")
