@@ -160,6 +160,16 @@ def may_go_on(folder: RunFolder, result: RunResult) -> RunResult:
     return replace(result, hint=hint.lstrip())
 
 
+def going_on(checkpoint: Checkpoint | None) -> str:
+    """Where a run goes on, for the user. Pure."""
+    if checkpoint is None:
+        return "The run begins again: nothing of it was finished."
+    steps = checkpoint.progress.get("steps") or ()
+    baseline = "" if checkpoint.baseline else " The tests are run once more, since they run elsewhere now."
+    count = f"{len(steps)} step{'' if len(steps) == 1 else 's'}"
+    return f"The run goes on after {count}; ${checkpoint.spent_usd:.4g} was spent.{baseline}"
+
+
 def listed(names: Sequence[str], most: int = 5) -> str:
     """Names in a sentence. Pure."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -18,7 +18,16 @@ from filelock import FileLock
 
 from acr_cli.build.asking import AskedBackend, Asks, NotedAnswers, RecordedAnswers
 from acr_cli.build.branching import Branches, fitting, machine_memory
-from acr_cli.build.checkpoints import Keeper, as_it_began, may_go_on, note_beginning, noted_test, reached
+from acr_cli.build.checkpoints import (
+    BEGUN,
+    Keeper,
+    as_it_began,
+    going_on,
+    may_go_on,
+    note_beginning,
+    noted_test,
+    reached,
+)
 from acr_cli.build.delivering import delivered
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
@@ -111,7 +120,9 @@ def kept(folder: RunFolder, lock: FileLock, emit: Emit, work: Callable[[], RunRe
 
 def obituary(dead: RunFolder) -> str:
     said = f"The run {dead.id} had been killed; its working copy was removed."
-    return f"{said} Its patch was being applied, and is applied." if dead.describe().get("applied") else said
+    if dead.describe().get("applied"):
+        return f"{said} Its patch was being applied, and is applied."
+    return f"{said} `acr runs resume {dead.id}` goes on with it." if dead.kept(BEGUN) else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +176,9 @@ class Job:
         keeper = Keeper(self.folder, recording, surroundings)
         if self.goes_on:
             as_it_began(self.folder, self.repository, tree)
-            return keeper, reached(self.folder, surroundings)
+            checkpoint = reached(self.folder, surroundings)
+            self.emit(Notice(level="info", text=going_on(checkpoint)))
+            return keeper, checkpoint
         start = tree.checkpoint()
         note_beginning(
             self.folder, task=task, settings=settings, pool=self.pool, where=self.where, tree=start
@@ -236,7 +249,10 @@ class Job:
         )
 
     def _width(self) -> int:
-        """How many attempts are made side by side; one where each command is to be asked about."""
+        """How many attempts are made side by side; one where each command is to be asked about, and in a
+        replay, where none needs to wait."""
+        if self.recorded is not None:
+            return 1
         wanted = self.settings.parallel if self.settings.approve != "all" else 1
         room = fitting(wanted, self._limits(), cpus=os.cpu_count() or 1, memory_bytes=machine_memory())
         if room < wanted:

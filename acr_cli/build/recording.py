@@ -127,7 +127,11 @@ class Recorded:
     name = "recorded"
 
     def __init__(self, lines: Sequence[dict[str, Any]]) -> None:
-        self._choices = deque(line for line in lines if line.get("kind") == "choice")
+        """Attempts that were made side by side are made one after another."""
+        self.missing = ""  # what was asked for beyond what was recorded, for people
+        choices = [line for line in lines if line.get("kind") == "choice"]
+        # That nobody more was found counts only where nobody came later.
+        self._choices = deque(each for each in choices if each.get("choice") or each is choices[-1])
         self._answers = deque(line for line in lines if line.get("kind") == "answer")
         self._calls: dict[str, deque[dict[str, Any]]] = defaultdict(deque)
         for line in lines:
@@ -147,12 +151,14 @@ class Recorded:
     def complete(
         self, candidate: Candidate, messages: Sequence[Message], *, tools: Sequence[Tool], budget: Budget
     ) -> Reply:
-        """The next recorded reply of this candidate; it costs nothing.
+        """The next recorded reply of this candidate.
 
-        Raises: what was raised in the run; Diverged."""
+        Raises: what was raised in the run; ProviderError where it answered no more, as one whose attempt was
+        not needed any more; Diverged."""
         calls = self._calls[candidate.id]
         if not calls:
-            raise Diverged(f"The replay asks {candidate.id} once more than the run did.")
+            self.missing = f"The replay asks {candidate.id} once more than the run did."
+            raise ProviderError(self.missing)
         line = calls.popleft()
         if line.get("redacted"):
             raise Diverged(

@@ -42,6 +42,7 @@ class Replayed:
 
     result: RunResult
     identical: bool  # the patches are the same, byte by byte
+    why: str = ""  # what the replay could not do as the run did, where they are not
 
 
 def replay(settings: Settings, *, run: RunFolder, emit: Emit) -> Replayed:
@@ -60,6 +61,7 @@ def replay(settings: Settings, *, run: RunFolder, emit: Emit) -> Replayed:
             raise UsageError(
                 f"The run {run.id} is not at its end.", hint=f"`acr runs resume {run.id}` goes on with it."
             )
+        recorded = Recorded(recorded_lines(run.path / RECORDING))
         try:
             with TemporaryDirectory(dir=run.path, prefix="apply-") as place:
                 job = Job(
@@ -70,7 +72,7 @@ def replay(settings: Settings, *, run: RunFolder, emit: Emit) -> Replayed:
                     emit,
                     where=str(begun.get("where") or ""),
                     text=f"{task.text}\n{task.log}",
-                    recorded=Recorded(recorded_lines(run.path / RECORDING)),
+                    recorded=recorded,
                 )
                 tree = job.copy()
                 as_it_began(run, repository, tree)
@@ -78,8 +80,9 @@ def replay(settings: Settings, *, run: RunFolder, emit: Emit) -> Replayed:
                 result = Loop(run.id, replace(parts, observer=Unconcerned())).fix(task)
         finally:
             run.drop_copies()
-        same = result.error_id != Diverged.id and result.patch == run.patch
-        return Replayed(result=result, identical=same)
+        diverged = result.summary if result.error_id == Diverged.id else ""
+        same = not diverged and result.patch == run.patch
+        return Replayed(result=result, identical=same, why="" if same else diverged or recorded.missing)
 
 
 def _as_then(settings: Settings, begun: dict[str, object]) -> Settings:

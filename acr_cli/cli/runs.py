@@ -202,16 +202,15 @@ def replay(
         done = build.replay(settings, run=chosen, emit=emit)
     finally:
         screen.close()
-    result, diverged = done.result, done.result.error_id == "diverged"
+    result = done.result
     if as_json:
         about = {"run": chosen.id, "identical": done.identical, "status": result.status.value}
-        why = result.summary if diverged else ""
-        shapes.write({"type": "replay", "schema": SCHEMA, **about, "patch": result.patch, "reason": why})
+        shapes.write({"type": "replay", "schema": SCHEMA, **about, "patch": result.patch, "reason": done.why})
     elif done.identical:
         size = len(chosen.patch.encode(errors="surrogateescape"))
         say(invocation.out, f"The replay of {chosen.id} makes the same patch, byte by byte ({size} bytes).")
-    elif diverged:
-        say(invocation.out, f"The replay of {chosen.id} could not be ended. {result.summary}")
+    elif done.why:
+        say(invocation.out, f"The replay of {chosen.id} could not do the same. {done.why}")
     else:
         say(invocation.out, f"The replay of {chosen.id} makes another patch:")
         show_patch(invocation.out, result.patch)
@@ -253,10 +252,16 @@ def described(run: RunFolder) -> dict[str, Any]:
         "task": str(known.get("task", "")),
         "status": str(known.get("status", "unknown")),
         "applied": bool(known.get("applied")),
-        "cost_usd": _number(known.get("cost_usd")),
+        "cost_usd": _number(known.get("cost_usd")) or _spent(run, known),
         "files": [str(name) for name in files] if isinstance(files, list) else [],
         "summary": str(known.get("summary", "")),
     }
+
+
+def _spent(run: RunFolder, known: Mapping[str, Any]) -> float:
+    """What a run that was killed had spent until its last finished step."""
+    reached = run.kept("checkpoint.json") if known.get("status") in ("running", "killed") else None
+    return _number(reached.get("spent_usd")) if isinstance(reached, dict) else 0.0
 
 
 def _number(value: object) -> float:

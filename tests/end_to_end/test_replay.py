@@ -26,11 +26,12 @@ def runs(acr_home: Path) -> list[Path]:
     return sorted((acr_home / "runs").iterdir())
 
 
+@pytest.mark.parametrize("parallel", [1, 2])
 def test_a_run_with_models_is_replayed_without_them(
-    acr: Acr, acr_home: Path, broken: Path, pool: Callable[..., None]
+    acr: Acr, acr_home: Path, broken: Path, pool: Callable[..., None], parallel: int
 ) -> None:
     with LoopbackServer({"weak": lambda _: said(WRONG), "strong": [said(RIGHT)]}) as server:
-        pool(server, {"weak": 0.5, "strong": 5.0}, policy="escalate")
+        pool(server, {"weak": 0.5, "strong": 5.0}, policy="escalate", parallel=parallel)
         allowed = ("--allow", "openai/weak,openai/strong")
         done = result_of(acr("fix", *OPTIONS, *allowed, cwd=broken).stdout)
         asked = {request.model for request in server.requests}
@@ -64,7 +65,7 @@ def test_a_replay_in_another_world_says_that_the_patch_is_another(
     assert other.returncode == shorter.returncode == 1
     assert "makes another patch" in other.stdout
     assert "text.lower().strip()" in other.stdout
-    assert "asks openai/weak once more than the run did" in shorter.stdout
+    assert "could not do the same. The replay asks for one more choice than the run did." in shorter.stdout
 
 
 def test_a_reply_that_was_not_kept_whole_is_no_ground_for_a_replay(
