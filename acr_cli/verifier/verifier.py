@@ -186,7 +186,7 @@ class Verifier:
         toolchain, plan = self._settled.toolchain, self._settled.plan
         if step.kind is StepKind.TEST:
             return self._check_tests(self._settled, step, baseline, tree, since)
-        wanted = self._asked_for(step, baseline, tree.changed(since))
+        wanted = self._asked_for(baseline, tree, since)
         undone = tampering.undo(
             tree, since, lambda p: p not in wanted and self._protected(p), new_tests=False
         )
@@ -382,15 +382,16 @@ class Verifier:
         by_language = settled.toolchain.protected(path) if settled.toolchain else False
         return by_language or path in settled.own
 
-    def _asked_for(self, step: Step, baseline: Baseline, changed: Sequence[str]) -> tuple[str, ...]:
-        """The protected files among these that the user's task is about; none that holds a target."""
+    def _asked_for(self, baseline: Baseline, tree: Tree, since: str) -> tuple[str, ...]:
+        """The changed protected files that the user's task is about; none that holds a target."""
         settled = self._settled
-        held = {case.file for case in baseline.failures()} | (settled.own if settled else frozenset())
-        words = settled.task if settled else ""
+        if settled is None or not settled.task:
+            return ()
+        held = {case.file for case in baseline.failures()} | settled.own
         return tuple(
             path
-            for path in changed
-            if path not in held and self._protected(path) and tampering.asked_for(words, path)
+            for path in tree.changed(since)
+            if path not in held and self._protected(path) and tampering.asked_for(settled.task, path)
         )
 
 
