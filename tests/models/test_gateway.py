@@ -286,7 +286,7 @@ def test_a_reasoning_effort_reaches_the_server() -> None:
 def test_probe_asks_once_and_gives_the_answer_on_one_line() -> None:
     with LoopbackServer({"m": [Say(text="ready\n"), Refuse(status=500)]}) as server:
         asked = line()
-        assert asked.gateway.probe(candidate(server.base_url)) == "ready"
+        assert asked.gateway.probe(candidate(server.base_url)).content == "ready"
         with pytest.raises(ProviderUnavailable):
             asked.gateway.probe(candidate(server.base_url))
         assert len(server.requests) == 2
