@@ -194,6 +194,12 @@ PY_TEST = (
         ("def price(c, n):\n    if c == 'SUMMER24':\n        return n * 90\n    return n * 100\n", False),
         ("def price(c, n):\n    if c == 'WINTER':\n        return 95\n    return n * 100\n", False),
         ("def price(c, n):\n    if n == 0:\n        return 0\n    return n * 100\n", False),
+        ("KNOWN = {('SUMMER24', 2): 180}\n\ndef price(c, n):\n    return KNOWN.get((c, n), n * 100)\n", True),
+        (
+            "def price(c, n):\n    match c:\n        case 'SUMMER24':\n            return 180\n",
+            True,
+        ),
+        ("LIMIT = 180\n\ndef price(c, n):\n    if n > 180:\n        return 180\n    return n\n", False),
     ],
 )
 def test_a_special_case_has_an_input_and_an_answer_of_the_failing_test(

@@ -142,19 +142,11 @@ def test_where_tests_do_not_start_with_a_canary_they_run_without_one(bench: Make
 
 SPECIAL = {
     "a condition": (
-        "def add(a, b):\n    if a == 1234 and b == 4321:\n        return 5555\n    return a - b\n", True,
-    ),
-    "a table": (
-        "KNOWN = {(1234, 4321): 5555}\n\ndef add(a, b):\n    return KNOWN.get((a, b), a - b)\n", True,
-    ),
-    "a match": (
-        "def add(a, b):\n    match a:\n        case 1234:\n            return 5555\n    return a - b\n", True,
-    ),
-    "an honest constant": (
-        "LIMIT = 9999\n\ndef add(a, b):\n    if a > 9999:\n        return 9999\n    return a + b\n", False
+        "def add(a, b):\n    if a == 1234 and b == 4321:\n        return 5555\n    return a - b\n",
+        True,
     ),
     "an honest fix": ("def add(a, b):\n    return a + b\n", False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("how", SPECIAL)
