@@ -35,6 +35,7 @@ from acr_cli.protocols import (
     Planner,
     Policy,
     Sandbox,
+    ServesLanguages,
     Store,
     Tree,
     Verifier,
@@ -344,7 +345,10 @@ class Loop:
         """An attempt and its verdict. Runs beside others in a thread: it changes nothing but its place."""
         step, candidate, tree, since = course.step, bid.candidate, place.tree, course.start
         backend = place.backends[candidate.backend]
-        attempt = backend.attempt(step, candidate, tree, place.sandbox, place.budget)
+        sandbox = place.sandbox
+        if isinstance(sandbox, ServesLanguages):
+            sandbox = sandbox.of(step.language)
+        attempt = backend.attempt(step, candidate, tree, sandbox, place.budget)
         place.emit(AttemptFinished(step=step.id, attempt=attempt))
         verdict = self._check(course, attempt, place)
         place.emit(VerdictReached(step=step.id, candidate=candidate.id, verdict=verdict))
