@@ -152,7 +152,10 @@ class Bubblewrap:
         else:
             self._prepare_other(recipe, tree)
         self._others = prepare_each(self, recipe, tree)
-        self.place = self.place.beside([other.place for other in self._others.values()])
+        every = [self, *self._others.values()]
+        places = [each.place for each in every]
+        for each in every:
+            each.place = each.place.beside([place for place in places if place is not each.place])
 
     def of(self, language: str) -> Bubblewrap:
         return self._others.get(language, self)
