@@ -69,6 +69,11 @@ class RecordedAnswers:
         return False
 
 
+def refused(_command: str) -> bool:
+    """The answer where nobody is there to give one."""
+    return False
+
+
 class AskedBackend:
     """A `Backend` whose commands in the sandbox are each asked about; its step's own tests are not."""
 

@@ -58,6 +58,7 @@ class Keeper:
                 kept = _without_secrets(known) if redacted(names) == [list(each) for each in names] else None
                 self._folder.keep(BASELINE, kept)
                 self._baseline = baseline
+            self._folder.sync()
             reached = {**plain(replace(checkpoint, baseline=None)), "surroundings": self._surroundings}
             self._folder.keep(
                 REACHED, {**_without_secrets(reached), "schema": SCHEMA, "recorded": self._recording.sync()}

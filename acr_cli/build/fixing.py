@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from acr_cli.build.asking import AskedBackend, Asks, NotedAnswers, RecordedAnswers
+from acr_cli.build.asking import AskedBackend, Asks, NotedAnswers, RecordedAnswers, refused
 from acr_cli.build.branching import Branches, fitting, machine_memory
 from acr_cli.build.checkpoints import (
     BEGUN,
@@ -289,7 +289,7 @@ class Job:
         return NotedAnswers(self.asks, self.recording) if self.recording else self.asks
 
     def _plan_approved(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        asked = self.settings.approve != "auto" and not self.settings.plan_only
+        asked = self.settings.approve != "auto" and not (self.settings.plan_only or self.settings.yes)
         answers = self.answers() if asked else None
         return answers.plan(steps) if answers else steps
 
@@ -333,10 +333,11 @@ class Job:
             repomap=repomap,
             scores=KeptScores(self.settings.home / "formats.json"),
         )
-        answers = self.answers() if self.settings.approve == "all" else None
+        asked = self.settings.approve == "all" and not self.settings.yes
+        answers = self.answers()
         return {
             **installed,
-            "agent": AskedBackend(agent, answers.command) if answers else agent,
+            "agent": AskedBackend(agent, answers.command if answers else refused) if asked else agent,
             "repair": Repair(
                 emit=self.emit,
                 time_limit=self.settings.repair_time,

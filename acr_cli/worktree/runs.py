@@ -88,6 +88,11 @@ class RunFolder:
         with (self.path / _EVENTS).open("a") as file:
             file.write(json.dumps(plain) + "\n")
 
+    def sync(self) -> None:
+        """Make what is in the run's log durable."""
+        with (self.path / _EVENTS).open("ab") as file:
+            os.fsync(file.fileno())
+
     def events(self) -> Iterator[dict[str, Any]]:
         """What is in the log; a line that a kill cut short, or that is damaged, is left out."""
         try:

@@ -13,6 +13,7 @@ import pytest
 
 SLOW = (
     *("litellm", "chromadb", "docker", "git", "onnxruntime", "tokenizers", "numpy"),
+    "prompt_toolkit",
     *("torch", "sentence_transformers", "transformers", "peft"),
 )
 # Runs the program as its entry point does, and says afterwards which of the modules are loaded.
