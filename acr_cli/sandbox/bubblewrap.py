@@ -194,7 +194,7 @@ class Bubblewrap:
             variables = {**bare.variables, dependencies.VARIABLE: folder}
             self.place = replace(bare, visible=(*bare.visible, *own), variables=variables)
             return
-        key = install.key(recipe, tree, self.name, *found.path)
+        key = install.key(recipe, tree, self.name, *found.path, *found.marks)
 
         def build(folder: Path) -> None:
             self.place = replace(bare, variables={dependencies.VARIABLE: str(folder)}, reserving=True)

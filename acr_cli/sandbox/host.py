@@ -21,7 +21,7 @@ from pathlib import Path
 from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
-from acr_cli.sandbox import dependencies, install, owner
+from acr_cli.sandbox import dependencies, install, owner, programs
 from acr_cli.sandbox.caches import packages_of
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import base_interpreter, cached_environment, users_environment
@@ -96,7 +96,8 @@ class Host:
             script = install.script(recipe, venv=str(folder))
             self._run_setup(recipe, tree, script, {dependencies.VARIABLE: str(folder)})
 
-        key = install.key(recipe, tree, self.name)
+        found = programs.find(recipe.language, self._environ, self._repository, tree)
+        key = install.key(recipe, tree, self.name, *found.marks)
         return cached_environment(self._home, recipe.repository, key, build)
 
     def _run_setup(

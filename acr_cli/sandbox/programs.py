@@ -42,17 +42,23 @@ class Found:
 
     visible: tuple[Path, ...] = ()
     path: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()  # of the programs' files: others after another version was installed
 
 
 def find(language: str, environ: Mapping[str, str], repository: Path | None, tree: Path) -> Found:
     """The programs of a language as the user's shell would find them; nothing where the system's will do."""
     visible: dict[Path, None] = {}
     path: dict[str, None] = {}
+    marks: list[str] = []
     for name in PROGRAMS.get(language, ()):
         program = _on_path(name, environ, repository, _ALSO.get(language, ()))
-        if program is None or str(program.parent) in _USUAL:
+        if program is None:
             continue
         real = program.resolve()
+        status = real.stat()
+        marks.append(f"{real} {status.st_size} {status.st_mtime_ns}")
+        if str(program.parent) in _USUAL:
+            continue
         if real.name == "rustup":
             folder = _rust(environ, tree)
             if folder is None:
@@ -63,7 +69,7 @@ def find(language: str, environ: Mapping[str, str], repository: Path | None, tre
         if not any(shown.is_relative_to(seen) for seen in _SEEN):
             visible[shown] = None
         path[str(real.parent)] = None
-    return Found(visible=tuple(visible), path=tuple(path))
+    return Found(visible=tuple(visible), path=tuple(path), marks=tuple(marks))
 
 
 def there(language: str, environ: Mapping[str, str], repository: Path | None) -> bool:

@@ -141,6 +141,20 @@ def test_downloads_are_kept_for_the_next_setup_of_the_same_repository_alone(
         another.prepare(other, project)
 
 
+@pytest.mark.parametrize("name", EVERY[1:])
+def test_another_version_of_the_language_installs_anew(opener: Opener, name: str, project: Path) -> None:
+    go = project.parent / "bin" / "go"
+    go.parent.mkdir()
+    wanted = replace(recipe(project, "echo here"), language="go")
+    for version, count in (("one", 1), ("one", 0), ("another", 1)):
+        if not go.exists() or version not in go.read_text():
+            go.write_text(f"#!/bin/sh\necho {version}\n")
+            go.chmod(0o755)
+        opened = opener(name, environ={**os.environ, "PATH": f"{go.parent}:{os.environ['PATH']}"})
+        opened.sandbox.prepare(wanted, project)
+        assert installs(opened) == count
+
+
 def test_the_setup_sees_the_manifests_and_nothing_else(opened: Opened, project: Path) -> None:
     opened.sandbox.prepare(recipe(project, "test -e requirements.txt && ! test -e source.py"), project)
 
