@@ -15,7 +15,7 @@ PACKAGE = Path(acr_cli.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The language of the loop. Whoever reads it, or writes a part for it, needs nothing but Python.
-CORE = ("caf", "progress", "records", "protocols", "events", "errors")
+CORE = ("caf", "abreast", "course", "progress", "records", "protocols", "events", "errors")
 SLOW = {
     *("litellm", "chromadb", "docker", "git", "onnxruntime", "tokenizers"),
     *("torch", "sentence_transformers", "transformers", "peft"),
