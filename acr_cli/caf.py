@@ -152,7 +152,8 @@ class Loop:
     def _consult(self, task: Task, patch: str) -> None:
         """A judge's opinion, only where nothing executed speaks for or against the patch."""
         parts, progress = self.parts, self.progress
-        if parts.judge is None or not patch or not isinstance(progress.last, Unverified) or progress.planned:
+        edited = patch and any(map(_edits, progress.done))
+        if parts.judge is None or not edited or not isinstance(progress.last, Unverified):
             return
         authors = [report.model for report in progress.steps if report.kind in (StepKind.EDIT, StepKind.TEST)]
         heard = parts.judge.review(
@@ -163,7 +164,7 @@ class Loop:
             choice=self.choice,
             budget=parts.budget,
         )
-        if heard is not None and progress.done:
+        if heard is not None:
             evidence, usage = heard
             progress.usage += usage
             progress.evidence, progress.last = evidence, Unverified(evidence=evidence)

@@ -23,6 +23,7 @@ from acr_cli.orchestrator.policies import open_policy
 from acr_cli.progress import Trial
 from acr_cli.protocols import Backend, Budget, Recipe, Sandbox, Session, Tree
 from acr_cli.records import (
+    JUDGE,
     OWN_TEST,
     Attempt,
     Baseline,
@@ -45,6 +46,7 @@ from acr_cli.records import (
     Tally,
     Task,
     Unverified,
+    Usage,
     Verdict,
 )
 from acr_cli.worktree.tree import RunTree
@@ -982,3 +984,54 @@ def test_who_does_not_stop_by_himself_is_left(tmp_path: Path) -> None:
     finally:
         free.set()
     assert (trial.candidate.id, yard.left) == ("two", 1)
+
+
+# --- an opinion -------------------------------------------------------------------------------------------
+
+
+class Opinionated:
+    """A judge that likes everything; knows what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def review(
+        self,
+        task: Task,
+        patch: str,
+        evidence: Evidence,
+        *,
+        authors: Sequence[str],
+        choice: Choice | None,
+        budget: Budget,
+    ) -> tuple[Evidence, Usage] | None:
+        self.asked.append((patch, tuple(authors)))
+        budget.charge(COST)
+        return replace(evidence, u=0.6, reason="the judge likes it.", verifier=JUDGE), Usage(calls=2)
+
+
+@pytest.mark.parametrize(
+    ("content", "executable", "status", "asked"),
+    [
+        ("new\n", False, Status.CHANGED_UNVERIFIED, 1),
+        (GOOD, True, Status.FIXED, 0),
+        (BAD, True, Status.NOT_FIXED, 0),
+    ],
+)
+def test_a_judge_is_asked_only_where_nothing_was_executed(
+    tmp_path: Path, content: str, executable: bool, status: Status, asked: int
+) -> None:
+    judge = Opinionated()
+    world = World(
+        folder=tmp_path,
+        deeds={"m": [writes(content)]},
+        parts={"verifier": ContentVerifier(executable=executable), "judge": judge},
+    )
+    result = world.fix(Task(text="Make it new"))
+    assert (result.status, len(judge.asked)) == (status, asked)
+    assert [outcome.verifier for outcome in world.memory.outcomes] == ["tests"]  # an opinion teaches nothing
+    if asked:
+        assert judge.asked[0][1] == ("m",)
+        assert (result.exit_code, result.summary.endswith("the judge likes it.")) == (8, True)
+        assert result.receipt.paid_usd == pytest.approx(2 * COST)
+        assert result.receipt.usage.calls == 2
