@@ -64,7 +64,7 @@ def test_a_model_is_told_what_matters_and_nothing_that_is_not_for_it(
     told = "".join(str(message["content"]) for message in first.messages)
     assert "words.py\n    4: def titles(rows):" in told
     assert "AGENTS.md:\nWrite no comments." in told
-    assert "1: def slugify(text):" in told
+    assert "\ndef slugify(text):" in told
     for hidden in ("buy the moon", "plans/next.py", "sk-very-secret", "MADE_BY_MACHINE", "no picture"):
         assert hidden not in told
     assert first.messages == second.messages
