@@ -17,6 +17,7 @@ TOOLS = "tools"
 
 _USUAL = 0.9  # how often a model's usual format is believed to succeed, before anything is known
 _OTHERS = {"search-replace": 0.72, "whole-file": 0.71, TOOLS: 0.7, "unified-diff": 0.65}
+_BLIND = 0.22  # what a format without tools is believed to succeed less often
 _BELIEF = 4.0  # edits that a belief counts as much as
 _MOST = 200  # edits that are remembered of one format; then all are halved, since models change
 _PATIENCE = 2.0  # seconds that another run may take to write
@@ -40,7 +41,10 @@ def best_format(candidate: Candidate, seen: Mapping[str, Tally]) -> str:
     The expectation is the mean of a beta distribution, whose prior counts as much as `_BELIEF` edits."""
     usual = usual_format(candidate)
     beliefs = {usual: _USUAL, **{name: p for name, p in _OTHERS.items() if name != usual}}
-    if usual != TOOLS:
+    if usual == TOOLS:
+        # Without tools a model can neither search nor run anything: that is given up for clear failure only.
+        beliefs |= {name: p - _BLIND for name, p in _OTHERS.items() if name != TOOLS}
+    else:
         del beliefs[TOOLS]
 
     def expected(name: str) -> float:

@@ -17,9 +17,10 @@ from tests.agent.conftest import candidate
     [
         ({"tools": True}, {}, "tools"),
         ({"tools": True}, {"tools": (0, 1)}, "tools"),
-        ({"tools": True}, {"tools": (0, 2)}, "search-replace"),
+        ({"tools": True}, {"tools": (2, 5)}, "tools"),
+        ({"tools": True}, {"tools": (0, 4)}, "search-replace"),
         ({"tools": True}, {"tools": (20, 4)}, "tools"),
-        ({"tools": True}, {"tools": (0, 2), "search-replace": (0, 3)}, "whole-file"),
+        ({"tools": True}, {"tools": (0, 4), "search-replace": (0, 3)}, "whole-file"),
         ({"tools": False, "local": True}, {"whole-file": (0, 3)}, "search-replace"),
         ({"tools": False}, {"search-replace": (0, 9), "whole-file": (0, 9), "unified-diff": (0, 9)}, "sea"),
         ({"tools": False}, {"tools": (50, 0)}, "search-replace"),
