@@ -9,6 +9,7 @@ are the only ones that touch torch and transformers for it.
 from __future__ import annotations
 
 import os
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -133,7 +134,9 @@ def load_trained(folder: Path, card: Card, device: str = "auto") -> Loaded:
     own = folder / BASE
     base = load_base(str(own) if own.is_dir() else card.base, device=device, download=False)
     try:
-        model = PeftModel.from_pretrained(base.model, str(folder / ADAPTER))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the one library about names of the other
+            model = PeftModel.from_pretrained(base.model, str(folder / ADAPTER))
         tokenizer = _tokenizer(str(folder / TOKENIZER), download=False)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ConfigurationError(

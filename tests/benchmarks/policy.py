@@ -55,7 +55,12 @@ from acr_cli.training.tasks import divided
 from tests.benchmarks.router import MISSING, VARIABLE
 
 MODELS = ("classifier", "nonsense", "tiny", "smollm2")
-POLICIES = (("learned", 1), ("learned", 3), ("acrouter", 1))  # with how many attempts
+POLICIES: Mapping[str, tuple[str, int]] = {
+    "learned-1": ("learned", 1),
+    "learned-3": ("learned", 3),
+    "acrouter-1": ("acrouter", 1),
+}
+"""By name: the policy, and with how many attempts."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,15 +73,22 @@ class Bench:
     worth: Worth  # of train
     seeds: int
     sample: int
+    policies: Sequence[str]
+    kept: dict[
+        tuple[str, int], dict[str, Any]
+    ]  # what was reached without a policy model, by policy and tasks
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.policy")
     parser.add_argument("--model", action="append", choices=MODELS, help="once for each; default: all")
+    parser.add_argument(
+        "--policy", action="append", choices=list(POLICIES), help="once for each; default: all"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="orders of the stream")
     parser.add_argument("--tiny-steps", type=int, default=300)
     parser.add_argument("--smollm2-steps", type=int, default=150)
-    parser.add_argument("--quick", action="store_true", help="smollm2 learns ten small steps")
+    parser.add_argument("--quick", action="store_true", help="few and small steps, for a busy machine")
     parser.add_argument("--sample", type=int, default=825, help="texts of test that smollm2 is asked about")
     parser.add_argument("--train-only", action="store_true")
     parser.add_argument("-o", dest="output", type=Path, default=Path("bench-results/policy"))
@@ -102,6 +114,8 @@ def _run(folder: Path, options: argparse.Namespace) -> int:
         worth=Worth(tasks.train),
         seeds=options.seeds,
         sample=options.sample,
+        policies=options.policy or list(POLICIES),
+        kept={},
     )
     wanted = options.model or list(MODELS)
     results: dict[str, Any] = {}
@@ -147,11 +161,11 @@ def _training(name: str, folder: Path, options: argparse.Namespace) -> Training:
     from acr_cli.testing.tiny_model import write_tiny_model
 
     base = options.output.absolute() / "tiny-base"
-    texts = [
-        text for text in read_matrix(common.matrix, tasks=common.tasks).of_splits(["train"]).texts if text
-    ]  # type: ignore[arg-type]
-    write_tiny_model(base, [*texts, *([_LAYOUT] * 50)])
-    return replace(adapter, base=str(base), steps=options.tiny_steps, rate=3e-3, batch=8, measured=150)
+    known = read_matrix(folder / "id.csv.gz", tasks=common.tasks).of_splits(["train"]).texts
+    write_tiny_model(base, [*filter(None, known), *([_LAYOUT] * 50)])
+    tiny = replace(adapter, base=str(base), steps=options.tiny_steps, rate=3e-3, batch=8, measured=150)
+    few = {**_QUICK, "steps": 80, "batch": 4, "every": 40, "measured": 40}
+    return replace(tiny, **few) if options.quick else tiny
 
 
 _QUICK: Mapping[str, Any] = {"steps": 10, "batch": 2, "every": 5, "measured": 8, "characters": 200}
@@ -188,9 +202,11 @@ def _reported(name: str, place: Path, card: Card, bench: Bench) -> dict[str, Any
             told = figures(test.take(rows), columns[rows])
             found[f"{title}, {part}"] = told
             _line(f"{title}, {part}", told)
-    for policy, attempts in POLICIES:
-        for voting in (False, True):
-            found |= _replayed(policy, attempts, votes if voting else None, test, bench, known)
+    for policy in bench.policies:
+        kept = bench.kept.get((policy, test.tasks))
+        if kept is None:
+            kept = bench.kept[policy, test.tasks] = _replayed(policy, None, test, bench, known)
+        found |= kept | _replayed(policy, votes, test, bench, known)
     return found
 
 
@@ -251,10 +267,9 @@ class Unmasked:
         return {told[name]: vote for name, vote in self._voter.vote(context, asked).items()}
 
 
-def _replayed(  # noqa: PLR0917
-    policy: str, attempts: int, voter: Voter | None, test: Matrix, bench: Bench, known: Any
-) -> dict[str, Any]:
-    title = f"{policy}, {attempts} attempt{'s' if attempts > 1 else ''}, {'with' if voter else 'without'}"
+def _replayed(name: str, voter: Voter | None, test: Matrix, bench: Bench, known: Any) -> dict[str, Any]:
+    policy, attempts = POLICIES[name]
+    title = f"{name}, {'with' if voter else 'without'}"
     parts: dict[str, list[dict[str, float]]] = {}
     for seed in range(bench.seeds):
         names = {id_: test.models[column] for id_, column in anonymous(test, seed).items()}

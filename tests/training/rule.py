@@ -22,11 +22,14 @@ def rule_matrix(tasks: int = 400, held: int = 80, *, seed: int = 0) -> Matrix:
     """`held` of the tasks are the split val, the others train."""
     rng = np.random.default_rng(seed)
     best = rng.integers(len(MODELS), size=tasks)
-    texts = []
+    texts: list[str] = []
     for kind in best:
-        words = list(rng.choice(FILL, 9))
-        words.insert(int(rng.integers(len(words))), KINDS[kind])
-        texts.append(" ".join(words))
+        text = ""
+        while text in {"", *texts}:
+            words = list(rng.choice(FILL, 3))
+            words.insert(2, KINDS[kind])
+            text = " ".join(words)
+        texts.append(text)
     return Matrix(
         name="rule",
         models=MODELS,

@@ -23,7 +23,7 @@ from tests.training.rule import KINDS, rule_card, rule_tasks
 
 pytestmark = [pytest.mark.local, pytest.mark.slow, pytest.mark.timeout(600)]
 
-STEPS = 300
+STEPS = 160
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ def recipe(base: Path, **changes: Any) -> Any:
     from acr_cli.training.lora import Recipe
 
     plain = Recipe(
-        base=str(base), steps=STEPS, batch=8, accumulate=1, rate=3e-3, patience=9, every=100, measured=40,
+        base=str(base), steps=STEPS, batch=8, accumulate=1, rate=4e-3, patience=9, every=40, measured=40,
         seed=0, device="cpu", download=False,
     )  # fmt: skip
     return replace(plain, **changes)
@@ -78,7 +78,7 @@ def test_the_loss_falls_and_the_rule_is_learned(world: World) -> None:
     figures = world.card.figures
     history = figures["history"]
 
-    assert history[-1]["loss"] < 0.7 * history[0]["loss"]
+    assert history[-1]["loss"] < 0.5 * history[0]["loss"]
     assert figures["alone"]["accuracy"] > figures["majority"]["accuracy"] + 0.2
     assert figures["alone"]["cum_reg"] < figures["majority"]["cum_reg"]
     assert world.card.chances[2] > 0  # the likelier it is to be named, the likelier it solves the task
