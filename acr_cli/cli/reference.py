@@ -66,7 +66,8 @@ def commands_page() -> str:
         "The global options stand before or after a command's name. Results go to standard output, progress",
         "to standard error. Errors and exit codes are explained in [errors](errors.md).",
     ]
-    for path, text in _helps(root(), ("acr",)):
+    fresh = root.__wrapped__()  # a command keeps the help option that it was first asked for
+    for path, text in _helps(fresh, ("acr",)):
         lines += ["", f"{'#' * min(len(path) + 1, 3)} {' '.join(path)}", "", "```text", text.rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
