@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from acr_cli.build.checkpoints import BEGUN, as_it_began
-from acr_cli.build.fixing import Job
+from acr_cli.build.job import Job
 from acr_cli.build.reading import read
 from acr_cli.build.recording import RECORDING, Diverged, Recorded, recorded_lines
 from acr_cli.caf import Loop

@@ -11,7 +11,8 @@ from filelock import Timeout
 
 from acr_cli.build.asking import Asks
 from acr_cli.build.checkpoints import BEGUN, REACHED, forget_what_followed, listed
-from acr_cli.build.fixing import Job, kept, logged
+from acr_cli.build.fixing import kept, logged
+from acr_cli.build.job import Job
 from acr_cli.build.pooling import usable
 from acr_cli.build.reading import read
 from acr_cli.build.recording import RECORDING, Recording

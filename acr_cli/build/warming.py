@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli import __version__
-from acr_cli.build.fixing import Job, kept, logged, obituary
+from acr_cli.build.fixing import kept, logged, obituary
+from acr_cli.build.job import Job
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of, usable
 from acr_cli.caf import Loop
