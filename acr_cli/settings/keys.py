@@ -24,6 +24,7 @@ class Key:
     field: str  # of Settings
     kind: str  # "text" | "list" | "flag" | "count" | "number" | "money" | "duration" | "size" | "days"
     choices: tuple[str, ...] = ()  # of a text
+    group: str = ""  # of entry points, whose names are choices too
     low: float = 0
     above: bool = False  # whether `low` itself is too little
     high: float = float("inf")
@@ -85,6 +86,7 @@ KEYS: tuple[Key, ...] = (
         field="sandbox",
         kind="text",
         choices=SANDBOXES,
+        group="acr_cli.sandboxes",
         project="strict",
         about="where tests run",
     ),
@@ -206,9 +208,18 @@ def checked(key: Key, value: object, place: str, error: type[AcrError] = Configu
 def _text(key: Key, value: object) -> str:
     if not isinstance(value, str):
         raise Misfit("must be a text in quotes")
-    if key.choices and value not in key.choices:
-        raise Misfit(f"must be {either(key.choices)}")
+    if key.choices and value not in key.choices and value not in _installed(key.group):
+        raise Misfit(f"must be {either((*key.choices, *_installed(key.group)))}")
     return value
+
+
+def _installed(group: str) -> tuple[str, ...]:
+    """The names that installed packages offer. Asked only about a value that is no built-in choice."""
+    if not group:
+        return ()
+    from importlib.metadata import entry_points
+
+    return tuple(sorted(entry_points(group=group).names))
 
 
 def _list(_key: Key, value: object) -> tuple[str, ...]:

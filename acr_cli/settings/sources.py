@@ -219,7 +219,9 @@ def _narrower(key: Key, mine: Any, theirs: Any, place: str) -> Any:
         case "union":
             return tuple(dict.fromkeys((*mine, *theirs)))
         case "strict":
-            return max(mine, theirs, key=list(_STRICTEST[key.name]).index)
+            order = list(_STRICTEST[key.name])
+            # How strict an installed part is, nobody can tell: it stays as the user has it.
+            return max(mine, theirs, key=order.index) if {mine, theirs} <= set(order) else mine
         case _:
             if not mine or not theirs:
                 return theirs or mine
