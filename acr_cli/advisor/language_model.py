@@ -8,6 +8,7 @@ are the only ones that touch torch and transformers for it.
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections import OrderedDict
@@ -137,7 +138,7 @@ def load_trained(folder: Path, card: Card, device: str = "auto") -> Loaded:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the one library about names of the other
             model = PeftModel.from_pretrained(base.model, str(folder / ADAPTER))
-        tokenizer = _tokenizer(str(folder / TOKENIZER), download=False)
+        tokenizer = _tokenizer(str(folder / TOKENIZER))
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ConfigurationError(
             f"The policy model {card.name} cannot be loaded: {_line(error)}", hint=TRAIN_ANEW
@@ -155,24 +156,20 @@ def load_base(base: str, *, device: str, download: bool) -> Loaded:
         raise ConfigurationError("There is no GPU that torch can use.", hint="Use --device cpu.")
     narrow = place.startswith("cuda") and torch.cuda.is_bf16_supported()
     path = Path(base).expanduser()
-    if path.suffix == ".gguf":
-        source, more = str(path.parent), {"gguf_file": path.name}
-    else:
-        source, more = str(path) if path.is_dir() else base, {}
+    more = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
     try:
+        source = str(path.parent) if more else _folder(base, download=download)
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            source,
-            dtype=torch.bfloat16 if narrow else torch.float32,
-            local_files_only=not download,
-            **more,
+            source, dtype=torch.bfloat16 if narrow else torch.float32, local_files_only=True, **more
         )
-        tokenizer = _tokenizer(source, download=download, **more)
+        tokenizer = _tokenizer(source, **more)
         return Loaded(model=model.to(place).eval(), tokenizer=tokenizer, device=place)
     except ImportError as error:
         raise ConfigurationError(f"{base} cannot be read: {_line(error)}", hint="pip install gguf") from error
     except (OSError, ValueError, KeyError) as error:
+        fetched = ", and could not be fetched" if download else ""
         raise ConfigurationError(
-            f"The language model {base} is not on this machine, or cannot be read or fetched: {_line(error)}",
+            f"The language model {base} is not on this machine, or cannot be read{fetched}: {_line(error)}",
             hint="Name a folder that holds one, or fetch it where there is a network: hf download NAME.",
         ) from error
     except (MemoryError, RuntimeError) as error:
@@ -190,9 +187,35 @@ def out_of_memory(error: Exception) -> Exception:
     return error
 
 
-def _tokenizer(source: str, *, download: bool, **more: Any) -> Any:
+def _folder(base: str, *, download: bool) -> str:
+    """Where a model lies: a folder as it is, a name in the hub's cache, into which it may be fetched.
+
+    transformers itself asks the network for a name, also where it is told not to.
+
+    Raises: OSError, ValueError."""
+    if Path(base).expanduser().is_dir():
+        return str(Path(base).expanduser())
+    import huggingface_hub as hub
+
+    try:
+        return str(hub.snapshot_download(base, local_files_only=True))
+    except OSError:
+        if not download:
+            raise
+    logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)  # its retries
+    try:
+        return str(hub.snapshot_download(base, allow_patterns=list(_FILES)))
+    except hub.errors.HfHubHTTPError as error:
+        raise OSError(str(error)) from error
+
+
+_FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
+"""What a model's folder needs to hold."""
+
+
+def _tokenizer(source: str, **more: Any) -> Any:
     _, transformers = libraries()
-    return transformers.AutoTokenizer.from_pretrained(source, local_files_only=not download, **more)
+    return transformers.AutoTokenizer.from_pretrained(source, local_files_only=True, **more)
 
 
 def libraries() -> tuple[Any, Any]:
