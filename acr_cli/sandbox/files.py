@@ -51,8 +51,8 @@ def _components(path: PurePosixPath) -> tuple[str, ...]:
 def entries(tree: Path, *, only: Sequence[str] | None = None) -> Iterator[tuple[Path, str, os.stat_result]]:
     """Folders (before what is in them), regular files and links below `tree`: path, relative path, status.
 
-    `only` names files and folders to take instead of all. The tree's own `.git` is left out, and so are
-    sockets, pipes and devices."""
+    `only` names files and folders to take instead of all; behind a link there is nothing to take. The tree's
+    own `.git` is left out, and so are sockets, pipes and devices."""
     if only is None:
         yield from _below(tree, "", leave_out=_WITHOUT)
         return
@@ -62,12 +62,14 @@ def entries(tree: Path, *, only: Sequence[str] | None = None) -> Iterator[tuple[
         for depth in range(1, len(parts) + 1):
             relative = "/".join(parts[:depth])
             path = tree / relative
-            if relative in seen or not (path.is_symlink() or path.exists()):
-                continue
-            seen.add(relative)
-            yield path, relative, path.lstat()
-        if (tree / name).is_dir() and not (tree / name).is_symlink():
-            yield from _below(tree / name, "/".join(parts) + "/", leave_out=_WITHOUT)
+            if relative not in seen and (path.is_symlink() or path.exists()):
+                seen.add(relative)
+                yield path, relative, path.lstat()
+            if path.is_symlink():
+                break
+        else:
+            if path.is_dir():
+                yield from _below(path, "/".join(parts) + "/", leave_out=_WITHOUT)
 
 
 def _below(

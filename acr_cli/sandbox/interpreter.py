@@ -1,7 +1,9 @@
 """Which Python the tests run with where there is no image: the user's environment, else a cached one.
 
 An interpreter of the repository itself (`.venv`) is never run outside a sandbox: its `pyvenv.cfg` is read as
-text, and the base interpreter that it names is believed only where a standard library really lies.
+text, and the base interpreter that it names is believed only where a standard library really lies. Of a
+prefix that holds more than a Python (`/`, a home directory, what lies around the repository) only its Python
+is shown to the sandbox.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def users_environment(environ: Mapping[str, str], repository: Path | None) -> In
         places += [repository / ".venv", repository / "venv"]
     for place in places:
         program = place / "bin" / "python"
-        bases = _bases(place)
+        if _holds_more(place.resolve(), environ, repository):
+            continue  # a link that leads to the repository itself, or to a home
+        bases = tuple(part for base in _bases(place) for part in _shown(base, environ, repository))
         if bases and os.path.lexists(program):
             return Interpreter(program=program, prefixes=(place.absolute(), *bases), environment=place)
     return None
@@ -68,7 +72,24 @@ def _prefixes(program: Path) -> tuple[Path, ...]:
 
 
 def _is_prefix(folder: Path) -> bool:
-    return any(folder.glob("lib*/python3*/os.py"))
+    return folder.is_absolute() and any(folder.glob("lib*/python3*/os.py"))
+
+
+def _shown(prefix: Path, environ: Mapping[str, str], repository: Path | None) -> tuple[Path, ...]:
+    """What the sandbox may see of a prefix: all, or of one that holds more than a Python its parts alone."""
+    if not _holds_more(prefix.resolve(), environ, repository):
+        return (prefix,)
+    libraries = [file.parent for file in prefix.glob("lib*/python3*/os.py")]
+    parts = [*libraries, *prefix.glob("bin/python3*"), *prefix.glob("lib*/libpython3*")]
+    # Below /usr all is seen anyway, also where a link of the root leads there.
+    return tuple(sorted(part for part in parts if not part.parent.resolve().is_relative_to("/usr")))
+
+
+def _holds_more(folder: Path, environ: Mapping[str, str], repository: Path | None) -> bool:
+    """Whether a folder is the root, or the repository, a home or the files of acr lie in it. Pure."""
+    inside = [Path(environ[name]) for name in ("HOME", "ACR_HOME") if environ.get(name)]
+    inside += [Path.home(), *([repository] if repository is not None else [])]
+    return any(each.resolve().is_relative_to(folder) for each in inside)
 
 
 def base_interpreter(environ: Mapping[str, str], repository: Path | None) -> Interpreter:
@@ -79,16 +100,16 @@ def base_interpreter(environ: Mapping[str, str], repository: Path | None) -> Int
         program = Path(folder) / "python3"
         inside = repository is not None and program.absolute().is_relative_to(repository.absolute())
         if Path(folder).is_absolute() and not inside and os.access(program, os.X_OK):
-            found = _ask(program, environ)
+            found = _ask(program, environ, repository)
             if found is not None:
                 return found
-    own = _ask(Path(sys.executable), environ)
+    own = _ask(Path(sys.executable), environ, repository)
     if own is None:
         raise SandboxUnavailable("No Python 3 can be run on this machine.", hint=_INSTALL_PYTHON)
     return own
 
 
-def _ask(program: Path, environ: Mapping[str, str]) -> Interpreter | None:
+def _ask(program: Path, environ: Mapping[str, str], repository: Path | None) -> Interpreter | None:
     # -I and -S: neither the folder it stands in nor any .pth file of an environment runs code here.
     kept = {k: v for k, v in environ.items() if k in {"PATH", "HOME", "PYENV_ROOT", "LD_LIBRARY_PATH"}}
     try:
@@ -101,7 +122,7 @@ def _ask(program: Path, environ: Mapping[str, str]) -> Interpreter | None:
     prefixes = tuple(dict.fromkeys((Path(prefix), *_prefixes(Path(executable)))))
     return Interpreter(
         program=Path(executable),
-        prefixes=tuple(p for p in prefixes if _is_prefix(p)),
+        prefixes=tuple(part for p in prefixes if _is_prefix(p) for part in _shown(p, environ, repository)),
         version=version,
     )
 
