@@ -84,6 +84,8 @@ def tune(
     if not drills.train:
         raise UsageError("No task has a model that is better than the others: there is nothing to learn.")
     lm.libraries()
+    from safetensors import SafetensorError
+
     try:
         base = _base(recipe, folder)
         training = _Training(recipe, card, drills, folder, base)
@@ -91,6 +93,8 @@ def tune(
             tell(f"goes on after step {training.step} of {recipe.steps}")
         training.run(seen)
         return training.finish()
+    except SafetensorError as error:  # it reads whole files that it wrote itself: the disk took no more
+        raise OSError(str(error)) from error
     except (MemoryError, RuntimeError) as error:
         problem = lm.out_of_memory(error)
         if problem is error:

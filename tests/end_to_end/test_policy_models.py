@@ -213,3 +213,19 @@ def test_texts_without_words_are_no_obstacle(acr: Acr, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "It votes once it is chosen: acr config set policy_models classifier" in done.stdout
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(
+    tmp_path: Path, acr_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes, _ = write_files(tmp_path, rule_matrix(100, 20))
+    acr_home.mkdir()
+    (acr_home / "policies").write_text("no folder")
+
+    done = main(["train", "policy", "--matrix", str(outcomes)])
+
+    said = capsys.readouterr()
+    assert done == 3
+    assert "cannot be kept in" in said.err
+    assert "Free space there" in said.err
+    assert not said.out
