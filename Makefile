@@ -12,7 +12,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 LEFT_OUT := torch llama-cpp-python llm
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-policy bench-agent bench-memory bench-startup lock completions docs models-table clean
+.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-policy bench-agent bench-memory bench-startup lock completions docs picture dist models-table clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,13 @@ completions: $(STAMP)  ## completions/ anew from the commands
 
 docs: $(STAMP)  ## the pages of docs/ that are made from the code
 	$(BIN)/python -m acr_cli.cli.reference docs
+
+picture: $(STAMP)  ## docs/run.svg anew, from a real run of acr fix
+	$(BIN)/python -m tests.demo.picture docs/run.svg
+
+dist: $(STAMP)  ## wheel and sdist in dist/: the same bytes from the same sources
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)} \
+	  $(BIN)/python -m build --no-isolation --outdir dist .
 
 models-table: $(STAMP)  ## the table of current models anew from the installed litellm
 	$(BIN)/python -m acr_cli.models.known

@@ -1,4 +1,4 @@
-"""The pages of the docs that are made from the code: every command's help, and every error.
+"""The pages of the docs that are made from the code: every command's help, every setting, every error.
 
 `python -m acr_cli.cli.reference FOLDER` writes them; a test fails when they are stale.
 """
@@ -6,15 +6,19 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from acr_cli import errors
 from acr_cli.cli.app import root
 from acr_cli.errors import AcrError
+from acr_cli.settings.keys import KEYS
+from acr_cli.settings.records import Settings
 
 REMEDIES = Path(__file__).with_name("remedies.toml")
 """What to do about each error, by its id."""
@@ -81,7 +85,55 @@ def _helps(command: Any, path: tuple[str, ...], parent: Any = None) -> Iterator[
         yield from _helps(children[name], (*path, name), context)
 
 
-PAGES: Mapping[str, Any] = {"errors.md": errors_page, "cli.md": commands_page}
+def settings_page() -> str:
+    """docs/settings.md: every key with its default and what a repository may do to it."""
+    lines = [
+        GENERATED,
+        "",
+        "# Settings",
+        "",
+        "How they are set, and where they are looked for, stands in [configuration](configuration.md).",
+        "",
+        "| key | default | what it is | in a repository's `.acr.toml` |",
+        "|---|---|---|---|",
+    ]
+    defaults = {each.name: getattr(Settings(home=Path()), each.name) for each in fields(Settings)}
+    for key in KEYS:
+        if key.file:
+            value = "" if defaults[key.field] is None else f"`{_toml(key.kind, defaults[key.field])}`"
+            unsaid = [choice for choice in key.choices if choice not in key.about]
+            about = key.about + (f" ({', '.join(key.choices)})" if unsaid else "")
+            lines.append(f"| `{key.name}` | {value} | {about} | {_NARROWED[key.project]} |")
+    return "\n".join(lines) + "\n"
+
+
+_NARROWED = {
+    "": "",
+    "min": "may lower it",
+    "intersect": "may narrow it",
+    "union": "may add to it",
+    "strict": "may make it stricter",
+}
+
+
+def _toml(kind: str, value: Any) -> str:
+    """As one would write it in the file."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if kind == "duration":
+        return f'"{value / 60:g}m"' if value % 60 == 0 else f'"{value:g}s"'
+    if kind == "size":
+        return f'"{value / 1024**3:g}GiB"'
+    if isinstance(value, float):
+        return f"{value:g}"
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+PAGES: Mapping[str, Any] = {
+    "errors.md": errors_page,
+    "cli.md": commands_page,
+    "settings.md": settings_page,
+}
 """File name -> what makes its text."""
 
 
