@@ -38,6 +38,7 @@ _acr_value() {
     'acr fix --network') echo 'choices:none on' ;;
     'acr fix --setup') echo any ;;
     'acr fix --approve') echo 'choices:auto edits all' ;;
+    'acr fix --allow-path') echo any ;;
     'acr fix -o' | 'acr fix --output') echo files ;;
     'acr chat --model') echo models ;;
     'acr chat --approve') echo 'choices:auto edits all' ;;
@@ -158,10 +159,10 @@ _acr_place() {
     'acr runs replay 0') echo runs ;;
     'acr cache 0') echo 'choices:list prune' ;;
     'acr config 0') echo 'choices:show path get set unset init' ;;
-    'acr config get 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
-    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config get 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve allow_path commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config set 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve allow_path commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr config set 1') echo value-of-key ;;
-    'acr config unset 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
+    'acr config unset 0') echo 'choices:policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve allow_path commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder' ;;
     'acr completion 0') echo 'choices:bash zsh fish' ;;
     esac
 }
@@ -186,7 +187,7 @@ _acr_key() {
 _acr_flags() {
     case $1 in
     acr) printf '%s\n' -C -q --quiet -v --verbose --no-color --config --version -h --help ;;
-    'acr fix') printf '%s\n' --issue --log --test --model --allow --exclude --policy --max-cost --max-steps --max-time --attempts --parallel --sandbox --image --network --setup --commit --dry-run --plan-only --approve --yes --json -o --output -h --help -C -q --quiet -v --verbose --no-color --config ;;
+    'acr fix') printf '%s\n' --issue --log --test --model --allow --exclude --policy --max-cost --max-steps --max-time --attempts --parallel --sandbox --image --network --setup --commit --dry-run --plan-only --approve --allow-path --yes --json -o --output -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr chat') printf '%s\n' --model --approve --test --sandbox --max-cost --yes -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr apply') printf '%s\n' --yes --json -h --help -C -q --quiet -v --verbose --no-color --config ;;
     'acr undo') printf '%s\n' --json -h --help -C -q --quiet -v --verbose --no-color --config ;;

@@ -27,7 +27,7 @@ function __acr_models_list
 end
 
 complete -c acr -f
-set -g __acr_valued --accumulate --allow --api-key-env --approve --attempts --base --base-url --batch --before --budget --characters --commits --config --context --cost --device --dimension --edit --effort --every --exclude --family --half-life --held-out --image --issue --jobs --kind --log --matrix --max-cost --max-steps --max-time --model --name --network --older-than --only --output --parallel --patience --policy --price --prices --rate --repo --repository --sandbox --seed --seeds --setup --shared-accepts --since --status --steps --stream --tasks --test --trace --train --verdict --verifier-error --warm -C -n -o
+set -g __acr_valued --accumulate --allow --allow-path --api-key-env --approve --attempts --base --base-url --batch --before --budget --characters --commits --config --context --cost --device --dimension --edit --effort --every --exclude --family --half-life --held-out --image --issue --jobs --kind --log --matrix --max-cost --max-steps --max-time --model --name --network --older-than --only --output --parallel --patience --policy --price --prices --rate --repo --repository --sandbox --seed --seeds --setup --shared-accepts --since --status --steps --stream --tasks --test --trace --train --verdict --verifier-error --warm -C -n -o
 set -g __acr_commands 'fix' 'chat' 'apply' 'undo' 'route' 'memory' 'memory stats' 'memory list' 'memory show' 'memory forget' 'memory export' 'memory import' 'memory reindex' 'memory sync' 'memory report' 'bench' 'bench replay' 'bench compare' 'bench figure' 'train' 'train policy' 'models' 'models list' 'models add' 'models remove' 'models test' 'warm' 'runs' 'runs list' 'runs show' 'runs resume' 'runs replay' 'cache' 'cache list' 'cache prune' 'config' 'config show' 'config path' 'config get' 'config set' 'config unset' 'config init' 'doctor' 'completion'
 
 function __acr_value_of_key
@@ -97,6 +97,7 @@ complete -c acr -n '__acr_at fix' -l commit -d 'Commit exactly the changed files
 complete -c acr -n '__acr_at fix' -l dry-run -d 'Show the verified patch, but do not apply it.'
 complete -c acr -n '__acr_at fix' -l plan-only -d 'Show the steps of the plan, and stop.'
 complete -c acr -n '__acr_at fix' -l approve -x -a 'auto edits all' -d 'Ask before plans and patches (edits), commands too (all).'
+complete -c acr -n '__acr_at fix' -l allow-path -x -d 'Change these too, though tools run them unasked (CI, .envrc, hooks).'
 complete -c acr -n '__acr_at fix' -l yes -d 'Answer every question with yes.'
 complete -c acr -n '__acr_at fix' -l json -d 'One JSON event a line on stdout; the result is the last.'
 complete -c acr -n '__acr_at fix' -s o -l output -r -F -d 'Write the patch to FILE too.'
@@ -305,13 +306,13 @@ complete -c acr -n '__acr_at config show' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config path' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at config get' -l origin -d 'Say where it comes from.'
 complete -c acr -n '__acr_at config get' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at config get' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
+complete -c acr -n '__acr_at config get' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve allow_path commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
 complete -c acr -n '__acr_at config set' -l project -d 'In this repository\'s .acr.toml, which may only narrow.'
 complete -c acr -n '__acr_at config set' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
+complete -c acr -n '__acr_at config set' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve allow_path commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
 complete -c acr -n '__acr_at config set' -a '(__acr_value_of_key)'
 complete -c acr -n '__acr_at config unset' -s h -l help -d 'Show help.'
-complete -c acr -n '__acr_at config unset' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
+complete -c acr -n '__acr_at config unset' -a 'policy allow exclude providers exploration seed value_of_success value_of_hour max_cost max_steps max_time attempts sandbox image dockerfile network memory_limit pids test_timeout verify_time repair_time test setup copy_ignored own_tests judge parallel voters policy_models router router_prompt toolchains backends approve allow_path commit memory.bound memory.store_text memory.half_life_days memory.url memory.token_env memory.tenant memory.database memory.embedder'
 complete -c acr -n '__acr_at config init' -l yes -d 'Accept every provider and server that is found.'
 complete -c acr -n '__acr_at config init' -s h -l help -d 'Show help.'
 complete -c acr -n '__acr_at doctor' -l json -d 'One check a line, as data.'

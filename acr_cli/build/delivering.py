@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from acr_cli.errors import PatchConflict
 from acr_cli.events import Emit, Notice, PatchApplied
-from acr_cli.records import RunResult, Status
+from acr_cli.records import EXIT_CODES, RunResult, Status
 from acr_cli.worktree.contents import keep_changes
 from acr_cli.worktree.delivery import Change, deliver, is_there
 from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.repository import Repository
 from acr_cli.worktree.runs import RunFolder
+
+AskUnasked = Callable[[Mapping[str, str], str], bool]
+"""Shown files that tools run unasked, by path, and the patch: whether it is to be applied."""
+
+
+def told(unasked: Mapping[str, str]) -> str:
+    """What a patch changes that tools run unasked, in one sentence. Pure."""
+    shown = [f"{path} ({why})" for path, why in unasked.items()]
+    more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+    return f"The patch changes what tools run without being asked: {', '.join(shown[:8])}{more}."
+
+
+def held_back(result: RunResult, unasked: Mapping[str, str]) -> RunResult:
+    """The result of a patch that was kept, since tests do not show what such files do. Pure."""
+    status = Status.CHANGED_UNVERIFIED
+    return replace(
+        result,
+        status=status,
+        exit_code=EXIT_CODES[status],
+        summary=f"{told(unasked)} No test shows what that does, so it was kept and not applied.",
+        hint=f"`acr apply {result.run}` shows it and asks; --allow-path GLOB allows such paths beforehand.",
+    )
 
 
 def delivered(

@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from acr_cli.build.asking import Asks
 from acr_cli.build.checkpoints import BEGUN
+from acr_cli.build.delivering import AskUnasked
 from acr_cli.build.job import Job
 from acr_cli.build.pooling import usable
 from acr_cli.build.recording import RECORDING, Recording
@@ -28,11 +29,13 @@ def run(
     emit: Emit,
     asks: Asks | None = None,
     ask_tests: Callable[[], str] | None = None,
+    ask_unasked: AskUnasked | None = None,
 ) -> RunResult:
     """Carry out one task in the repository around `where`, and apply the patch if it is verified.
 
     `asks` answers what the setting `approve` says is to be asked; without it nothing is. `ask_tests` is asked
-    for the test command where no tests are found; "" for none.
+    for the test command where no tests are found; "" for none. `ask_unasked` is asked about a patch that
+    changes files which tools run unasked; without it that patch is kept.
 
     Raises: AcrError before the run exists; afterwards every end is a result."""
     pool = usable(settings, emit)
@@ -51,6 +54,7 @@ def run(
         text=f"{task.text}\n{task.log}",
         asks=asks,
         ask_tests=ask_tests,
+        ask_unasked=ask_unasked,
         recording=Recording(folder.path / RECORDING),
     )
     return kept(folder, lock, emit, lambda: job.carry_out(task))

@@ -25,7 +25,7 @@ from acr_cli.build.checkpoints import (
     noted_test,
     reached,
 )
-from acr_cli.build.delivering import delivered
+from acr_cli.build.delivering import AskUnasked, delivered, held_back, told
 from acr_cli.build.keeping import memory
 from acr_cli.build.pooling import policy_of
 from acr_cli.build.recording import RECORDING, Recorded, Recording, RecordingGateway, RecordingPolicy
@@ -54,6 +54,7 @@ from acr_cli.worktree.kept import changes_since
 from acr_cli.worktree.repository import Repository
 from acr_cli.worktree.runs import RunFolder
 from acr_cli.worktree.tree import RunTree
+from acr_cli.worktree.unasked import unasked
 
 if TYPE_CHECKING:
     from acr_cli.verifier.verifier import Verifier as TestVerifier
@@ -73,6 +74,7 @@ class Job:
     text: str = ""  # of the task and its log: the files that it names count for what is tested
     asks: Asks | None = None
     ask_tests: Callable[[], str] | None = None
+    ask_unasked: AskUnasked | None = None
     recording: Recording | None = None  # where choices and replies are noted
     recorded: Recorded | None = None  # in the place of models, in a replay
     goes_on: bool = False  # whether the run had begun before, in another process
@@ -352,9 +354,17 @@ class Job:
         changes = changes_since(tree, start)
         with suppress(OSError):  # a disk that takes nothing is heard of when the patch is applied
             self.folder.keep_patch(result.patch)
-        if self.asks is not None and self.settings.approve != "auto" and not self.asks.patch(result.patch):
-            keep_changes(self.folder.path, changes)
-            return replace(result, hint=f"Not applied; `acr apply {result.run}` applies it.")
+        run_unasked = unasked(changes, allowed=self.settings.allow_path)
+        if run_unasked:
+            self.emit(Notice(level="warning", text=told(run_unasked)))
+        if self.asks is not None and self.settings.approve != "auto":
+            if not self.asks.patch(result.patch):
+                keep_changes(self.folder.path, changes)
+                return replace(result, hint=f"Not applied; `acr apply {result.run}` applies it.")
+        elif run_unasked and not (self.ask_unasked and self.ask_unasked(run_unasked, result.patch)):
+            with suppress(OSError):
+                keep_changes(self.folder.path, changes)
+            return held_back(result, run_unasked)
         return delivered(
             result,
             changes,

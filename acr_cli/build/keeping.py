@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.errors import StoreError, UsageError
 from acr_cli.settings import Settings
+from acr_cli.worktree.contents import kept_changes
+from acr_cli.worktree.delivery import Change
 from acr_cli.worktree.kept import Carried, apply_kept, can_undo, is_kept_back, undo
 from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.runs import RunFolder, find_run, list_runs, newest_run
+from acr_cli.worktree.tree import touched
+from acr_cli.worktree.unasked import unasked
 
 if TYPE_CHECKING:
     from acr_cli.memory.stats import MemoryStats
@@ -79,6 +83,14 @@ def run_to_undo(settings: Settings, *, where: Path, run_id: str | None) -> RunFo
 
     Raises: UsageError, RepositoryRefused."""
     return _run_here(settings, where, run_id, can_undo, "There is nothing here to undo.", by="applied_at")
+
+
+def run_unasked(folder: RunFolder, *, allowed: Sequence[str] = ()) -> dict[str, str]:
+    """What the patch of a run changes that tools run unasked, by path; without what is allowed.
+
+    Raises: PatchConflict where the patch cannot be read."""
+    changes: Mapping[str, Change | None] | None = kept_changes(folder.path)
+    return unasked(changes or dict.fromkeys(touched(folder.patch)), allowed=allowed)
 
 
 def apply_run(folder: RunFolder, *, where: Path) -> Carried:

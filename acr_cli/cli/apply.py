@@ -32,8 +32,9 @@ def apply(
 ) -> int:
     """Apply a run's patch that was kept back.
 
-    A verified patch (of --dry-run) is applied without a question; of one that no test proves you are shown
-    the lines, and asked. Files that have changed since are left alone, and so is all else.
+    A verified patch (of --dry-run) is applied without a question; of one that no test proves, or that changes
+    what tools run without being asked (CI, .envrc, hooks), you are shown the lines, and asked. Files that
+    have changed since are left alone, and so is all else.
     """
     from acr_cli import build
     from acr_cli.cli import shapes
@@ -58,13 +59,20 @@ def _consents(run: RunFolder, invocation: Invocation) -> bool:
     """Whether a patch may be applied: a verified one always, any other once the user has seen it.
 
     Raises: UsageError where nobody can be asked."""
+    from acr_cli import build
     from acr_cli.cli.render import show_patch
 
     status = described(run)["status"]
-    if status == Status.FIXED or not run.patch:
-        return True  # without a patch: what follows says so
-    unproved = status == Status.CHANGED_UNVERIFIED
-    why = "is proved by no test" if unproved else "does not make the failing tests pass"
+    if not run.patch:
+        return True  # what follows says so
+    run_unasked = build.run_unasked(run, allowed=invocation.settings().allow_path)
+    if run_unasked:
+        why = f"changes what tools run without being asked ({listed(list(run_unasked))})"
+    elif status == Status.FIXED:
+        return True
+    else:
+        unproved = status == Status.CHANGED_UNVERIFIED
+        why = "is proved by no test" if unproved else "does not make the failing tests pass"
     said = f"The patch of {_named(run)} {why}"
     if not asks():
         raise UsageError(

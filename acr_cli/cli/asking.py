@@ -7,13 +7,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.plan_shown import HELP, as_lines, from_lines, without
-from acr_cli.cli.terminal import asks, clean, one_line
+from acr_cli.cli.terminal import asks, clean, confirmed, one_line
 from acr_cli.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -95,6 +95,20 @@ def who_answers(settings: Settings, invocation: Invocation, pause: Callable[[], 
             hint="Use --approve auto, or --yes to say yes to everything.",
         )
     return Person(invocation, pause)
+
+
+def may_run_unasked(
+    invocation: Invocation, pause: Callable[[], None], unasked: Mapping[str, str], patch: str
+) -> bool:
+    """Whether a patch is to be applied that changes what tools run unasked; it is shown first."""
+    from acr_cli.cli.render import show_patch
+
+    pause()
+    sys.stderr.write("\n")
+    show_patch(invocation.err, patch)
+    for path, why in unasked.items():
+        sys.stderr.write(f"  {one_line(path, 100)}: {why}\n")
+    return confirmed("No test shows what these do. Apply the patch?")
 
 
 def edited(text: str) -> str:

@@ -141,7 +141,12 @@ class Chat:
         """A patch that no test proves is applied only if the person, who has seen it, wants it."""
         if not result.patch or result.applied or result.status is not Status.CHANGED_UNVERIFIED:
             return
-        if self.settings.yes or (self.speaks and confirmed("No test proves this patch. Apply it?")):
+        from acr_cli import build
+
+        run = build.run_to_apply(self.settings, where=self.talk.where, run_id=result.run)
+        # --yes does not speak for files that tools run unasked.
+        yes = self.settings.yes and not build.run_unasked(run, allowed=self.settings.allow_path)
+        if yes or (self.speaks and confirmed("No test proves this patch. Apply it?")):
             self.apply(result.run)
         else:
             self.say("Not applied; /apply applies it.")

@@ -15,7 +15,7 @@ from pathlib import Path
 import typer
 
 from acr_cli.cli.app import Leaf, group
-from acr_cli.cli.asking import who_answers
+from acr_cli.cli.asking import may_run_unasked, who_answers
 from acr_cli.cli.inputs import read_task
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.shapes import JsonLines
@@ -31,7 +31,7 @@ app = group("")
 VALUES = (
     *("test", "model", "allow", "exclude", "policy", "max_cost", "max_steps", "max_time", "attempts"),
     "parallel",
-    *("sandbox", "image", "network", "setup", "approve"),
+    *("sandbox", "image", "network", "setup", "approve", "allow_path"),
 )
 SWITCHES = ("commit", "dry_run", "plan_only", "yes")
 POLICY = typer.Option(
@@ -75,6 +75,9 @@ def fix(
     approve: str = typer.Option(
         None, metavar="auto|edits|all", help="Ask before plans and patches (edits), commands too (all)."
     ),
+    allow_path: str = typer.Option(
+        None, metavar="GLOB,...", help="Change these too, though tools run them unasked (CI, .envrc, hooks)."
+    ),
     yes: bool = typer.Option(False, "--yes", help="Answer every question with yes."),
     as_json: bool = typer.Option(
         False, "--json", help="One JSON event a line on stdout; the result is the last."
@@ -112,8 +115,15 @@ def fix(
 
         asked = who_answers(settings, invocation, close)
         ask_tests = partial(_test_command, emit) if asks() and not (as_json or yes) else None
+        ask_unasked = partial(may_run_unasked, invocation, close) if asks() and not (as_json or yes) else None
         result = build.run(
-            settings, where=Path.cwd(), task=wanted, emit=emit, asks=asked, ask_tests=ask_tests
+            settings,
+            where=Path.cwd(),
+            task=wanted,
+            emit=emit,
+            asks=asked,
+            ask_tests=ask_tests,
+            ask_unasked=ask_unasked,
         )
         if patch_file is not None:
             _write_patch(patch_file, result.patch)

@@ -151,6 +151,12 @@ KEYS: tuple[Key, ...] = (
         project="strict",
         about="what is asked: auto, nothing; edits, plans and patches; all, commands of models too",
     ),
+    Key(
+        name="allow_path",
+        field="allow_path",
+        kind="list",
+        about="paths of files that tools run unasked, which a patch may change",
+    ),
     Key(name="commit", field="commit", kind="flag", about="commit a verified fix"),
     Key(name="memory.bound", field="memory_bound", kind="count", low=1, about="outcomes that are kept"),
     Key(name="memory.store_text", field="store_text", kind="flag", project="strict", about="keep task texts"),

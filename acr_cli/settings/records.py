@@ -81,6 +81,7 @@ class Settings:
     embedder: str = "minilm"  # "minilm" | "sentence-transformers:MODEL"
 
     approve: str = "auto"  # what the user is asked about: nothing; "edits", the patch; "all", commands too
+    allow_path: tuple[str, ...] = ()  # patterns of files run unasked that a patch may change unasked
     commit: bool = False
     dry_run: bool = False
     plan_only: bool = False

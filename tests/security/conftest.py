@@ -1,0 +1,6 @@
+"""A hostile repository's surroundings: models by script, a pool on loopback, a run's own tree."""
+
+from tests.agent.conftest import budget, sandbox, tree
+from tests.end_to_end.conftest import broken, pool
+
+__all__ = ["broken", "budget", "pool", "sandbox", "tree"]
