@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from acr_cli.abreast import Beside, Place, side_by_side
-from acr_cli.course import Bid, Course, aimed, attempts_at, findings, informed, outcome_of, replanned
+from acr_cli.course import Bid, Course, advice, aimed, attempts_at, findings, informed, outcome_of, replanned
 from acr_cli.errors import AcrError, BudgetExhausted, Interrupted, NoEligibleModel, StoreError
 from acr_cli.events import (
     AttemptFinished,
@@ -211,6 +211,7 @@ class Loop:
         queue = deque(outline)
         self._mark(tuple(queue), baseline)
         while queue:
+            self.progress.left = [*queue]
             step = queue.popleft()
             if self.parts.plan_only and step.kind is not StepKind.PLAN:
                 self.progress.planned.append(step)
@@ -225,8 +226,10 @@ class Loop:
             if again := self._plan_again(step, trial, queue):
                 queue = deque([again])
             elif isinstance(self.progress.last, Failed | Void):
+                self.progress.left = [*queue]
                 return
             self._mark(tuple(queue), baseline)
+        self.progress.left = []
 
     def _plan_again(self, step: Step, trial: Trial | None, left: Collection[Step]) -> Step | None:
         """A new plan, once in a run, where a step of the first one failed for good or a review found more."""
@@ -268,11 +271,14 @@ class Loop:
                     trial = replace(tried, number=course.taken + 1)
                     course.taken += not isinstance(trial.verdict, Void)
                     self._remember(trial, eligible)
+                    progress.tried(step, trial.whole, trial.verdict)
                     if tried is trials[-1] or isinstance(trial.verdict, Failed | Void):
                         ended = self._settle(course, trial)
                 if ended:
                     break
                 parts.tree.restore(course.start)
+            else:
+                progress.advice = advice(course)
         finally:
             progress.finished(course.step, trial, cost_usd=parts.budget.spent_usd - spent)
         return trial

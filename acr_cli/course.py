@@ -58,6 +58,18 @@ class Bid:
     candidate: Candidate
 
 
+def advice(course: Course) -> str:
+    """What may help where a step has failed. Pure."""
+    over = {*course.failed, *course.void}
+    left = [candidate.id for candidate in course.eligible if candidate.id not in over]
+    if not left:
+        return "All that may be used have tried; `acr models add` adds a stronger model."
+    if len(course.failed) >= course.attempts:
+        names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+        return f"`--attempts {course.attempts + len(left)}` lets {names} try too."
+    return "`acr config set value_of_success USD` says that a fix is worth more, so that others may try."
+
+
 def outcome_of(run: str, trial: Trial, eligible: Sequence[Candidate], *, time: float) -> Outcome:
     """What memory keeps of a trial that is not void."""
     step, context, attempt = trial.step, trial.context, trial.attempt

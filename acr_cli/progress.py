@@ -10,9 +10,11 @@ from acr_cli.errors import AcrError, ProviderError
 from acr_cli.protocols import Budget
 from acr_cli.records import (
     EXIT_CODES,
+    VERDICT_NAMES,
     Attempt,
     Baseline,
     Candidate,
+    CaseResult,
     Choice,
     Context,
     Evidence,
@@ -25,6 +27,7 @@ from acr_cli.records import (
     Step,
     StepKind,
     StepReport,
+    Try,
     Unverified,
     Usage,
     Verdict,
@@ -92,6 +95,10 @@ class Progress:
     strongest_usd: float | None = None
     done: list[Step] = field(default_factory=list)  # edit and test steps that came to something
     replanned: bool = False  # whether a second plan was made
+    wrong: list[str] = field(default_factory=list)  # the first failures that a step had, a line each
+    tries: list[Try] = field(default_factory=list)
+    left: list[Step] = field(default_factory=list)  # steps that are not finished
+    advice: str = ""  # what may help where the last step failed
     aside: tuple[Verdict | None, Evidence | None] | None = None
     """What counts still, while a step is on its way that proves nothing by itself."""
 
@@ -130,6 +137,24 @@ class Progress:
         helps = step.kind in (StepKind.TEST, StepKind.REVIEW) and edits
         self.aside = (self.last, self.evidence) if helps else None
         self.evidence, self.rank = None, (False, -1.0)
+        if not self.wrong:
+            self.wrong = [_failure(case) for case in step.failures]
+
+    def tried(self, step: Step, attempt: Attempt, verdict: Verdict) -> None:
+        """An attempt has ended."""
+        reason = verdict.reason if isinstance(verdict, Void) else verdict.evidence.reason
+        if isinstance(verdict, Failed) and not attempt.patch:
+            reason = attempt.summary or reason
+        self.tries.append(
+            Try(
+                candidate=attempt.candidate,
+                kind=step.kind,
+                verdict=VERDICT_NAMES[type(verdict)],
+                reason=reason,
+                cost_usd=attempt.cost_usd,
+                seconds=attempt.seconds,
+            )
+        )
 
     def succeeded(self, step: Step, attempt: Attempt) -> None:
         """Nothing speaks against an attempt: it stays in the tree."""
@@ -236,6 +261,9 @@ class Progress:
             steps=tuple(self.steps),
             summary=summary,
             hint=hint,
+            wrong=tuple(self.wrong),
+            tries=tuple(self.tries),
+            left=tuple(map(_line, self.left)),
         )
 
     def _not_fixed(self, evidence: Evidence) -> RunResult:
@@ -243,9 +271,10 @@ class Progress:
         if not self.has_models:
             hint = f"A language model can do more. {NEEDS_MODEL}"
         elif patch:
-            hint = f"The best attempt is kept: `acr apply {self.run}` shows it."
+            kept = f"The best attempt is kept: `acr apply {self.run}` shows it and asks."
+            hint = f"{kept} {self.advice}".rstrip()
         else:
-            hint = "Raise --attempts or --max-cost, or add a stronger model."
+            hint = self.advice or "`acr models add` adds a stronger model."
         reason = f"Not fixed: {evidence.reason}"
         return self.result(Status.NOT_FIXED, reason, patch, files, hint=hint)
 
@@ -257,6 +286,12 @@ def kept_fields() -> tuple[str, ...]:
     """The fields of `Progress` that a run takes with it when it goes on in another process."""
     its_own = ("run", "budget", "clock", "started", "has_models")
     return tuple(each.name for each in fields(Progress) if each.name not in its_own)
+
+
+def _failure(case: CaseResult) -> str:
+    """A failing test, for people. Pure."""
+    what = " ".join(f"{case.exception} {case.message}".split())
+    return f"{case.id}: {what}" if what else case.id
 
 
 def _line(step: Step) -> str:

@@ -513,6 +513,18 @@ class StepReport:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Try:
+    """One candidate's attempt at a step, for people: what came of it, and why."""
+
+    candidate: str
+    kind: StepKind
+    verdict: str  # its name in `VERDICT_NAMES`
+    reason: str = ""  # one sentence
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
     """What was paid, and an estimate of what the strongest candidate alone would have cost."""
 
@@ -539,6 +551,9 @@ class RunResult:
     summary: str = ""
     hint: str = ""
     error_id: str = ""  # of the error that ended the run, "" if none did
+    wrong: tuple[str, ...] = ()  # the failures that were to be mended, a line each
+    tries: tuple[Try, ...] = ()  # in the order in which they ended
+    left: tuple[str, ...] = ()  # steps that were not finished, a line each
 
     @property
     def verified(self) -> bool:

@@ -163,10 +163,11 @@ def test_a_plan_has_no_score() -> None:
 
 @pytest.mark.parametrize(
     ("has_models", "patch", "hint"),
-    [(False, "p", "acr models add"), (True, "p", "acr apply r"), (True, "", "--attempts")],
+    [(False, "p", "acr models add"), (True, "p", "acr apply r"), (True, "", "--attempts 5")],
 )
 def test_the_hint_of_a_failure_says_what_helps(has_models: bool, patch: str, hint: str) -> None:
     known = progress(has_models=has_models)
+    known.advice = "`--attempts 5` lets m try too."
     known.failed(attempt(patch), Evidence(u=0.5, reason="no."))
     known.finished(STEP, trial(Failed(evidence=Evidence(u=0.5, reason="no."))), cost_usd=0.1)
     assert hint in known.conclusion("", ()).hint

@@ -144,7 +144,8 @@ class Repair:
         )
         found = campaign.run(ranked)
         self._report(found, campaign.tried, sources)
-        why = "" if found else _not_found(campaign.tried, len(ranked), self.clock() - started)
+        took = self.clock() - started
+        why = "" if found else _not_found(campaign.tried, len(ranked), took, up=took >= limit)
         return _Outcome(found=found, tried=campaign.tried, why=why), sources
 
     def _sources(
@@ -210,11 +211,14 @@ def _no_goal(survey: Mapping[str, Any]) -> str:
     return "Repair could not make the failing tests fail again in the sandbox; nothing was changed."
 
 
-def _not_found(tried: int, proposed: int, seconds: float) -> str:
+def _not_found(tried: int, proposed: int, seconds: float, *, up: bool) -> str:
     if not proposed:
         return "Repair found no line outside the tests that the failing tests run; nothing was changed."
-    tries = f"None of {tried} candidate patches tried in {seconds:.0f} s"
-    return f"{tries} makes the failing tests pass; nothing was changed."
+    of = f"{tried:,} of {max(tried, proposed):,}" if up else f"{tried:,}"
+    tries = f"None of the {of} candidate patches tried in {seconds:.0f} s"
+    said = f"{tries} makes the failing tests pass; nothing was changed."
+    more = 60 * max(3, round(seconds / 20))
+    return f"{said} The time was up; `acr config set repair_time {more}` gives it more." if up else said
 
 
 def _suspicion(survey: Mapping[str, Any]) -> Suspicion:

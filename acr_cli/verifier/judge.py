@@ -185,7 +185,7 @@ def _passed(found: Comparison, kind: str) -> str:
     if kind == OWN_TEST:
         return _passed_own(found)
     were = "test that failed passes" if len(found.fixed) == 1 else "tests that failed pass"
-    said = f"{len(found.fixed)} {were} now, and all {found.kept} that passed still do"
+    said = f"{len(found.fixed)} {were} now{_held(found.kept)}"
     if found.not_run:
         said = f"{said}, as far as they were run: {found.not_run} others were not, as their time was up"
     return f"{said}."
@@ -194,9 +194,14 @@ def _passed(found: Comparison, kind: str) -> str:
 def _passed_own(found: Comparison) -> str:
     one = len(found.fixed) == 1
     tests = "1 test" if one else f"{len(found.fixed)} tests"
-    others = f", and all {found.kept} that passed still do" if found.kept else ""
     how_now = "fails without the change and passes" if one else "fail without the change and pass"
-    return f"{tests} that acr wrote ({names(found.fixed)}) {how_now} with it{others}."
+    return f"{tests} that acr wrote ({names(found.fixed)}) {how_now} with it{_held(found.kept)}."
+
+
+def _held(kept: int) -> str:
+    if kept == 1:
+        return ", and the one that passed still does"
+    return f", and all {kept} that passed still do" if kept else ""
 
 
 def names(ids: Sequence[str]) -> str:
