@@ -28,6 +28,14 @@ _NO_RUNS = b'{"count": 0, "runs": []}'
 _MAX_MEMBERS = 20_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_TOLD = r"^((not )?ok|1[.][.]|X?(PASS|FAIL)|SKIP|ERROR|# [A-Z])"
+"""How lines begin that tell of a test, for awk: see `lines`."""
+_SMALLER = (
+    "find $ACR_SCRATCH/reports -name '*.xml' -size +8192k | while read -r acr_xml; do",
+    "awk -v mere='^[^<]*$' -f $ACR_SCRATCH/acr/acr_cut.awk \"$acr_xml\" > $ACR_SCRATCH/cut.xml",
+    'cat $ACR_SCRATCH/cut.xml > "$acr_xml"; rm -f $ACR_SCRATCH/cut.xml; done',
+)
+"""Of a large JUnit file, all but the most of what the tests printed."""
 _SHELL = re.compile(r"[|&;<>()$`\n*?~#{}]")
 
 
@@ -65,7 +73,7 @@ class Left:
 
 def captured(command: str) -> tuple[str, ...]:
     """Lines for sh that run a command by whose output and exit code it is decided. Pure."""
-    cut = "awk -v mere='^' -f $ACR_SCRATCH/acr/acr_cut.awk"
+    cut = f"awk -v mere='^' -v kept='{_TOLD}' -f $ACR_SCRATCH/acr/acr_cut.awk"
     return (
         f"{{ {command} 2>&1; echo $? > $ACR_REPORT/code; }} | {cut} | tee $ACR_REPORT/output.txt",
         'exit "$(cat $ACR_REPORT/code)"',
@@ -162,6 +170,7 @@ def _written(made: _Script, scratch: str, *, shown: str = "", reason: str = "") 
             script += ["[ $acr_built -eq 0 ] || exit $acr_built"]
         script += [*run.lines, ")", f"acr_one=$?; echo $acr_one > {folder}/exit"]
         script += ["[ $acr_one -eq 0 ] || acr_code=$acr_one"]
+    script += _SMALLER
     script += ["tar -C $ACR_SCRATCH/reports -cf $ACR_SCRATCH/report.tar .", "exit $acr_code", ""]
     return TestPlan(
         below_root=all(run.folder for run in runs),

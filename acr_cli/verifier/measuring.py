@@ -123,7 +123,7 @@ class Measuring:
 
     def _findings(self, report: SuiteReport, sources: Sources, *, whole: bool = True) -> tuple[Finding, ...]:
         lines = sources.added
-        found = [*integrity.of_report(self.baseline, report, lines)] if whole else []
+        found = [*integrity.of_report(self.baseline, report, lines, sources.text)] if whole else []
         found += integrity.of_code(lines, sources.knew)
         failures = self.baseline.failures()
 
@@ -131,6 +131,8 @@ class Measuring:
             return text in self.words or sources.knew("", re.compile(re.escape(text)))
 
         tests = sources.texts([case.file for case in failures])
+        if any(not case.file for case in failures):
+            tests[""] = sources.tests()
         now = sources.texts([line.path for line in lines])
         found += special.find(lines, failures, tests, now, known)
         return integrity.weighed(found, self.baseline)

@@ -37,6 +37,19 @@ class Sources:
         """Files as they are now, by path."""
         return {path: self.text(path) for path in dict.fromkeys(paths) if path}
 
+    def tests(self) -> str:
+        """All that is protected and written in a programming language, as far as `_LARGEST` goes."""
+        found, left = [], _LARGEST
+        for path in self.tree.files():
+            if not family(path) or not self.protected(path):
+                continue
+            text = self.text(path)
+            left -= len(text)
+            if left < 0:
+                break
+            found.append(text)
+        return "\n".join(found)
+
     def knew(self, language: str, pattern: re.Pattern[str]) -> bool:
         """Whether the product had this before the change, in files of one language ("" for all)."""
         return any(pattern.search(text) for text in self._before(language))

@@ -160,9 +160,9 @@ def _by_line(lines: Sequence[Line], _: str, telling: set[Literal], answers: set[
         asked = next((each for each in _in_order(line.text) if each in telling), None)
         if asked is None or not _CONDITION.search(line.text):
             continue
-        behind = line.text[line.text.find(str(asked)) + len(str(asked)) :]
+        before, _, behind = line.text.partition(str(asked))  # `return 5 if a == 1` gives its answer before
         near = [n.text for n in lines[at + 1 : at + 1 + _AFTER] if n.number - line.number <= _AFTER]
-        given = {each for text in (behind, *near) for each in _given(text)} - {asked}
+        given = {each for text in (before, behind, *near) for each in _given(text)} - {asked}
         if any(each in answers for each in given):
             yield asked, line.number
 

@@ -190,9 +190,7 @@ def tell(outcomes: Mapping[str, Sequence[Outcome]], costs: Mapping[str, Cost | N
     """Prints what was found; 0 when every verdict was right."""
     wrong = [(name, each) for name, found in outcomes.items() for each in found if each.wrong]
     if outcomes:
-        print(
-            f"\n{'':10} {'right':>6} {'wrong':>6} {'false accept':>13} {'false reject':>13} {'named only':>11}"
-        )
+        print(f"\n{'':10} {'right':>6} {'wrong':>6} {'false accept':>13} {'false reject':>13} {'named':>6}")
         everything = [each for found in outcomes.values() for each in found]
         for name, found in [*outcomes.items(), ("together", everything)]:
             print(row(name, found))

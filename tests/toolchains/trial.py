@@ -179,7 +179,7 @@ class Ground:
 
         client = docker.from_env(timeout=30)
         try:
-            chosen = {"label": f"acr.run={self.run}"}
+            chosen: dict[str, str | list[str] | bool] = {"label": f"acr.run={self.run}"}
             found += [f"container {c.name}" for c in client.containers.list(all=True, filters=chosen)]
             found += [f"volume {v.name}" for v in client.volumes.list(filters=chosen)]
         finally:
