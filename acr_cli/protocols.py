@@ -278,6 +278,12 @@ class Budget(Protocol):
         """Before a call of this estimated cost (None: unpriced). Raises: BudgetExhausted."""
         ...
 
+    def reserve(self, usd: float) -> None:
+        """Keep the most that the next call may cost, until it is charged, also from other processes.
+
+        Raises: BudgetExhausted."""
+        ...
+
     def charge(self, usd: float) -> None:
         """Count money that has been spent. Never raises."""
         ...

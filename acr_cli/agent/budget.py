@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from threading import Lock
 
+from acr_cli.agent.ledger import Ledger
 from acr_cli.errors import BudgetExhausted, Cancelled
 from acr_cli.protocols import Budget
 
@@ -13,12 +14,20 @@ from acr_cli.protocols import Budget
 class RunBudget:
     """A `Budget`. Money in USD, time in seconds; `math.inf` is no cap. `clock` gives monotonic seconds.
 
+    `ledger` is what all runs together have spent, and may: its caps bind beside those of the run.
     A call that costs nothing (a model on this machine) is never refused for money, also with a cap of 0.
     """
 
     def __init__(
-        self, *, max_cost: float, max_steps: int, max_time: float, clock: Callable[[], float]
+        self,
+        *,
+        max_cost: float,
+        max_steps: int,
+        max_time: float,
+        clock: Callable[[], float],
+        ledger: Ledger | None = None,
     ) -> None:
+        self._ledger = ledger
         self.max_cost = max_cost
         self.max_steps = max_steps
         self.max_time = max_time
@@ -35,7 +44,8 @@ class RunBudget:
 
     @property
     def remaining_usd(self) -> float:
-        return max(0.0, self.max_cost - self._spent)
+        others = self._ledger.remaining() if self._ledger is not None else math.inf
+        return max(0.0, min(self.max_cost - self._spent, others))
 
     @property
     def remaining_seconds(self) -> float:
@@ -51,20 +61,34 @@ class RunBudget:
 
     def affords(self, usd: float | None) -> None:
         if usd is None:
-            if math.isinf(self.max_cost):
-                return
-            raise BudgetExhausted(
-                f"The model has no known price, and this run may cost at most ${self.max_cost:g}.",
-                hint="Give it a price in config.toml, or lift the cap with --max-cost inf.",
-            )
-        if usd > 0 and usd > self.remaining_usd:
+            if math.isfinite(self.max_cost):
+                raise BudgetExhausted(
+                    f"The model has no known price, and this run may cost at most ${self.max_cost:g}.",
+                    hint="Give it a price in config.toml, or lift the cap with --max-cost inf.",
+                )
+            if self._ledger is not None and self._ledger.capped:
+                raise BudgetExhausted(
+                    "The model has no known price, and a day or a month has a cap on cost.",
+                    hint="Give it a price in config.toml, or unset max_cost_day and max_cost_month.",
+                )
+            return
+        left = max(0.0, self.max_cost - self._spent)
+        if usd > 0 and usd > left:
             raise self._no_money(
-                f"The next call may cost ${usd:.4f}; ${self.remaining_usd:.4f} of ${self.max_cost:g} is left."
+                f"The next call may cost ${usd:.4f}; ${left:.4f} of ${self.max_cost:g} is left."
             )
+        if usd > 0 and self._ledger is not None:
+            self._ledger.check(usd)
+
+    def reserve(self, usd: float) -> None:
+        if usd > 0 and self._ledger is not None:
+            self._ledger.reserve(usd)
 
     def charge(self, usd: float) -> None:
         with self._lock:
             self._spent += usd
+        if self._ledger is not None:
+            self._ledger.settle(usd)
 
     def hold(self, who: object, usd: float | None) -> None:
         """As `affords`, where several spend at the same time: the amount is kept for `who` until `let_go`."""
@@ -134,6 +158,9 @@ class Shared:
         self.check()
         self._budget.hold(self, usd)
 
+    def reserve(self, usd: float) -> None:
+        self._budget.reserve(usd)
+
     def charge(self, usd: float) -> None:
         held = self._budget.let_go(self)
         if not self._left or held:
@@ -176,6 +203,9 @@ class Metered:
 
     def affords(self, usd: float | None) -> None:
         self._budget.affords(usd)
+
+    def reserve(self, usd: float) -> None:
+        self._budget.reserve(usd)
 
     def charge(self, usd: float) -> None:
         self.charged += usd

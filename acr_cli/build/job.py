@@ -27,7 +27,7 @@ from acr_cli.build.checkpoints import (
 )
 from acr_cli.build.delivering import AskUnasked, delivered, held_back, told
 from acr_cli.build.keeping import memory
-from acr_cli.build.pooling import policy_of
+from acr_cli.build.pooling import policy_of, run_budget
 from acr_cli.build.recording import RECORDING, Recorded, Recording, RecordingGateway, RecordingPolicy
 from acr_cli.build.sharing import embedder
 from acr_cli.caf import Loop, Parts
@@ -133,17 +133,11 @@ class Job:
         self, tree: RunTree, sandbox: Sandbox, store: Store, *, copied_from: Path | None = None
     ) -> Parts:
         """All that a loop on this tree is wired from; `copied_from` is where its files are as well."""
-        from acr_cli.agent.budget import RunBudget
         from acr_cli.agent.planning import RepositoryPlanner
         from acr_cli.verifier.explain import explain_failure
 
         settings = self.settings
-        budget = RunBudget(
-            max_cost=settings.max_cost,
-            max_steps=settings.max_steps,
-            max_time=settings.max_time,
-            clock=time.monotonic,
-        )
+        budget = run_budget(settings)
         lock, start, verifier = threading.Lock(), tree.checkpoint(), self.verifier(sandbox)
 
         def changed() -> Sequence[str]:

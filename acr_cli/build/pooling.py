@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,6 +16,7 @@ from acr_cli.records import Candidate, Price
 from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
+    from acr_cli.agent.budget import RunBudget
     from acr_cli.models.catalogue import Found
     from acr_cli.orchestrator.mistakes import Mistakes
 
@@ -55,6 +57,22 @@ def probe(settings: Settings, candidate: str) -> Reply:
     return LiteLLM(emit=lambda _: None, environ=os.environ, rests=rests).probe(chosen)
 
 
+def run_budget(
+    settings: Settings, *, max_cost: float | None = None, max_steps: int | None = None
+) -> RunBudget:
+    """The caps of one run, and those of its day and month; what is given counts instead of the settings."""
+    from acr_cli.agent.budget import RunBudget
+    from acr_cli.agent.ledger import Ledger, ledger_file
+
+    return RunBudget(
+        max_cost=settings.max_cost if max_cost is None else max_cost,
+        max_steps=settings.max_steps if max_steps is None else max_steps,
+        max_time=settings.max_time,
+        clock=time.monotonic,
+        ledger=Ledger(ledger_file(settings.home), day=settings.max_cost_day, month=settings.max_cost_month),
+    )
+
+
 def pool_of(settings: Settings) -> tuple[Candidate, ...]:
     from acr_cli.orchestrator.pool import pool
 
@@ -82,7 +100,7 @@ def usable(settings: Settings, emit: Emit) -> tuple[Candidate, ...]:
         raise ConfigurationError(keyless[0].message, hint=keyless[0].hint)
     for missing in keyless:
         emit(Notice(level="warning", text=f"Left out: {missing.message}"))
-    left = priced(with_key, settings.max_cost)
+    left = priced(with_key, settings.cost_cap)
     if unpriced := [c.id for c in with_key if c not in left]:
         text = f"Left out, since no price is known and a run has a cap on cost: {', '.join(unpriced)}."
         emit(Notice(level="warning", text=text))

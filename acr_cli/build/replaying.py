@@ -93,6 +93,8 @@ def _as_then(settings: Settings, begun: dict[str, object]) -> Settings:
         approve=str(begun["approve"]),
         plan_only=bool(begun["plan_only"]),
         max_cost=math.inf,
+        max_cost_day=math.inf,
+        max_cost_month=math.inf,
         max_time=max(settings.max_time, 3600.0),
     )
 

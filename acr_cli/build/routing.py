@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.build.keeping import memory
-from acr_cli.build.pooling import candidates, policy_of, pool_of
+from acr_cli.build.pooling import candidates, policy_of, pool_of, run_budget
 from acr_cli.build.sharing import embedder as embedder_of
 from acr_cli.errors import AcrError, NoEligibleModel
 from acr_cli.events import Emit
@@ -93,13 +93,7 @@ def route(
 
 
 def _budget(settings: Settings) -> Budget:
-    import time
-
-    from acr_cli.agent.budget import RunBudget
-
-    return RunBudget(
-        max_cost=settings.max_cost, max_steps=1, max_time=settings.max_time, clock=time.monotonic
-    )
+    return run_budget(settings, max_steps=1)
 
 
 def _able(settings: Settings, *, of_failure: bool) -> tuple[tuple[Candidate, ...], dict[str, str]]:
@@ -125,7 +119,7 @@ def _hindrance(settings: Settings, candidate: Candidate) -> str:
 
     if variable := missing_key(candidate, os.environ):
         return f"{variable} is not set"
-    if not candidate.price.known and settings.max_cost < float("inf"):
+    if not candidate.price.known and settings.cost_cap < float("inf"):
         return "no price is known, and a run has a cap on cost"
     return ""
 

@@ -21,7 +21,7 @@ from acr_cli import __version__
 from acr_cli.build.fixing import kept, logged, obituary
 from acr_cli.build.job import Job
 from acr_cli.build.keeping import memory
-from acr_cli.build.pooling import policy_of, usable
+from acr_cli.build.pooling import policy_of, run_budget, usable
 from acr_cli.caf import Loop
 from acr_cli.errors import (
     AcrError,
@@ -272,16 +272,9 @@ class _Warming:
     def _run(
         self, report: TaskReport, past: PastTask, able: Sequence[Candidate], failed: tuple[str, ...]
     ) -> None:
-        from acr_cli.agent.budget import RunBudget
-
         commit, settings = past.prospect.commit, self.settings
         # A cap that is reached ends the call, and not only the task: see `_conclude`.
-        budget = RunBudget(
-            max_cost=max(0.0, settings.max_cost - self.account.spent),
-            max_steps=settings.max_steps,
-            max_time=settings.max_time,
-            clock=time.monotonic,
-        )
+        budget = run_budget(settings, max_cost=max(0.0, settings.max_cost - self.account.spent))
         ledger = Ledger(self.store, commit=commit.id)
         what = f"acr warm: {commit.short} {commit.subject}"
         folder, lock = new_run(settings.home, repository=self.repository.root, task=what)

@@ -204,6 +204,8 @@ class _Probing:
 
     def affords(self, usd: float | None) -> None: ...
 
+    def reserve(self, usd: float) -> None: ...
+
     def charge(self, usd: float) -> None: ...
 
     def count_step(self) -> None: ...
@@ -286,7 +288,9 @@ def _afford(request: _Request, budget: Budget) -> int:
     budget.affords(sending + min(LEAST_TOKENS, *limits) * price.output / MILLION)
     if price.output > 0 and math.isfinite(budget.remaining_usd):
         limits.append(int((budget.remaining_usd - sending) * MILLION / price.output))
-    return max(1, min(limits))
+    reply_tokens = max(1, min(limits))
+    budget.reserve(sending + reply_tokens * price.output / MILLION)
+    return reply_tokens
 
 
 def _examine(request: _Request, hearing: Hearing) -> None:

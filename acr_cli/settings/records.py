@@ -43,6 +43,8 @@ class Settings:
     model: str | None = None
 
     max_cost: float = 1.0
+    max_cost_day: float = float("inf")  # all runs together, as long as their home is the same
+    max_cost_month: float = float("inf")
     max_steps: int = 20
     max_time: float = 900.0
     attempts: int = 3
@@ -88,6 +90,11 @@ class Settings:
     yes: bool = False
 
     origins: dict[str, str] = field(default_factory=dict)  # key -> where its value comes from
+
+    @property
+    def cost_cap(self) -> float:
+        """USD that no call may pass by any cap; `inf` without one."""
+        return min(self.max_cost, self.max_cost_day, self.max_cost_month)
 
     @property
     def time_price(self) -> float:

@@ -140,6 +140,8 @@ class OpenBudget:
     def check(self) -> None:
         pass
 
+    def reserve(self, usd: float) -> None: ...
+
     def affords(self, usd: float | None) -> None:
         pass
 
