@@ -2,7 +2,8 @@
 
 See `protocols.Guards`. A file of its own tells a report that the code under test wrote from the runner's. In
 Go and mocha it runs in the process of the other tests, and after them, so that it also tells when that was
-ended early. Rust, Java, C, Ruby and PHP have none: there it would have to be built, or registered, alone.
+ended early; in Ruby and PHP it runs in that process, too. Rust, Java and C have none: there it would have to
+be built.
 """
 
 from __future__ import annotations
@@ -33,6 +34,32 @@ _JAVASCRIPT = {
     "jest": "{test};\n",
     "vitest": "import {{ test }} from 'vitest';\n{test};\n",
 }
+_PHP = """\
+<?php
+
+final class {name}Test extends \\PHPUnit\\Framework\\TestCase
+{{
+    public function test{name}(): void
+    {{
+        $checks = [
+            function () {{ $this->assertTrue(false); }},
+            function () {{ $this->assertSame(1, 2); }},
+            function () {{ $this->assertEquals(1, 2); }},
+            function () {{ $this->fail('{name}'); }},
+        ];
+        foreach ($checks as $check) {{
+            try {{
+                $check();
+            }} catch (\\Throwable $error) {{
+                continue;
+            }}
+            return;
+        }}
+        throw new \\RuntimeException('{name}');
+    }}
+}}
+"""
+_STOPS = re.compile(r'\bstopOn\w+\s*=\s*"true"')  # of PHPUnit: at the canary, too
 _FAILS = "test('{name}', () => {{ throw new Error('{name}'); }})"
 _CONSTRAINT = re.compile(r"^//\s*(?:go:build|\+build)\b", re.MULTILINE)
 _PACKAGE = re.compile(r"^package (\w+)", re.MULTILINE)
@@ -50,7 +77,9 @@ def added(tree: Path, plan: TestPlan, name: str) -> TestPlan | None:
     for folder, runner in runs:
         if runner == "go":
             files.update(_go(tree, folder, name))
-        elif runner == "mocha":
+        elif runner == "phpunit":
+            files.update(_php(tree, folder, name))
+        elif runner in ("mocha", "minitest", "rspec"):
             environment["ACR_GUARD"] = name
         elif runner in _JAVASCRIPT:
             files.update(_javascript(tree, folder, runner, name, [other for other, _ in runs]))
@@ -89,6 +118,20 @@ def _javascript(
                 continue
             place = PurePosixPath(folder, inside, _named_like(file, name))
             yield place.as_posix(), _JAVASCRIPT[runner].format(test=_FAILS.format(name=name)).encode()
+            return
+
+
+def _php(tree: Path, folder: str, name: str) -> Iterator[tuple[str, bytes]]:
+    """One beside the first test file."""
+    found = table("php")["detect"]["configuration"]
+    if any(
+        _STOPS.search(read_text(tree / folder / each)) for each in found if (tree / folder / each).is_file()
+    ):
+        return
+    for path in trees.files_of(tree, folder, others=()):
+        inside, _, file = path.rpartition("/")
+        if file.endswith("Test.php"):
+            yield PurePosixPath(folder, inside, f"{name}Test.php").as_posix(), _PHP.format(name=name).encode()
             return
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
-from acr_cli.toolchains import junit, suite, trees
+from acr_cli.toolchains import canary, junit, suite, trees
 from acr_cli.toolchains.python_tables import matches
 from acr_cli.toolchains.suite import Left
 from acr_cli.toolchains.tabled import Tabled
@@ -68,6 +68,12 @@ class Php(Tabled):
         if not runs:
             return None
         return suite.plan(runs, scratch, environment=self.environment(scratch), prelude=_PRELUDE)
+
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
+        """See `protocols.Guards`."""
+        return canary.added(tree, plan, name)
 
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return suite.read(plan, report, result, {"phpunit": read, "pest": read})

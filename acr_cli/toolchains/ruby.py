@@ -11,7 +11,7 @@ from typing import Any
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
-from acr_cli.toolchains import junit, suite, trees
+from acr_cli.toolchains import canary, junit, suite, trees
 from acr_cli.toolchains.python_detect import read_text
 from acr_cli.toolchains.python_tables import matches
 from acr_cli.toolchains.suite import Left
@@ -67,7 +67,11 @@ class Ruby(Tabled):
             return None
         environment = self.environment(scratch)
         return suite.plan(
-            runs, scratch, environment=environment, prelude=_PRELUDE, files=("acr_minitest.rb",)
+            runs,
+            scratch,
+            environment=environment,
+            prelude=_PRELUDE,
+            files=("acr_minitest.rb", "acr_rspec.rb"),
         )
 
     def _rake(self, tree: Path) -> suite.Run | None:
@@ -81,6 +85,12 @@ class Ruby(Tabled):
             command="rake test",
             reason=f"{files[0]} is a test; its output and its exit code decide",
         )
+
+    def guarded(
+        self, tree: Path, plan: TestPlan, *, name: str, seconds: float, again: Sequence[str] = ()
+    ) -> TestPlan | None:
+        """See `protocols.Guards`."""
+        return canary.added(tree, plan, name)
 
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         return suite.read(plan, report, result, {"rspec": read_rspec, "minitest": read_minitest})
@@ -105,7 +115,10 @@ def _rspec(words: Sequence[str], tests: Sequence[str], command: str, reason: str
     chosen = [test.partition(" > ")[0] for test in tests if " > " in test]
     names = [flag for t in tests if " > " in t for flag in ("-e", t.partition(" > ")[2])]
     given = [*(word for word in given if not chosen or word.startswith("-")), *dict.fromkeys(chosen), *names]
-    line = "$ACR_BUNDLE rspec --no-color --format progress --format json --out $ACR_REPORT/rspec.json"
+    line = (
+        "$ACR_BUNDLE rspec --no-color --no-fail-fast -r $ACR_SCRATCH/acr/acr_rspec.rb"
+        " --format progress --format json --out $ACR_REPORT/rspec.json"
+    )
     return suite.Run(
         folder="",
         runner="rspec",

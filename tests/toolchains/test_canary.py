@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,18 @@ from acr_cli.protocols import Guards
 from acr_cli.records import SuiteReport
 from acr_cli.toolchains.go import Go
 from acr_cli.toolchains.javascript import JavaScript
+from acr_cli.toolchains.php import Php
 from acr_cli.toolchains.python import Python
+from acr_cli.toolchains.ruby import Ruby
 from acr_cli.verifier.running import without_canary
 from tests.toolchains.conftest import execute
 from tests.toolchains.small_repositories import EVERY, Small
 
 NAME = "acrcanary0123456789ab"
-CHAINS = {"go": Go(), "node": JavaScript(), "mocha": JavaScript()}
+CHAINS: Mapping[str, Any] = {
+    **{"go": Go(), "node": JavaScript(), "mocha": JavaScript()},
+    **{"minitest": Ruby(), "rspec": Ruby(), "phpunit": Php()},
+}
 
 
 @pytest.fixture
@@ -49,7 +55,7 @@ def guarded(tree: Callable[..., Path], tmp_path: Path) -> Callable[..., SuiteRep
     return run
 
 
-@pytest.mark.parametrize("name", ["node", "go"])
+@pytest.mark.parametrize("name", ["node", "go", "minitest", "rspec", "phpunit"])
 def test_a_canary_fails_and_is_seen_by_nobody(name: str, guarded: Callable[..., SuiteReport]) -> None:
     small = next(each for each in EVERY if each.name == name)
     report = guarded(small, small.right)
@@ -71,6 +77,22 @@ def test_go_code_that_prints_a_pass_and_leaves_lacks_the_canary(guarded: Callabl
     report = guarded(small, forging)
     assert {small.target, small.keeps} <= set(report.passing())
     assert report.canaries == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("minitest", "class Minitest::Test\n  def assert_equal(*) = nil\nend\n"),
+        ("rspec", "module RSpec::Matchers\n  def eq(_) = be_truthy\nend\n"),
+    ],
+)
+def test_a_canary_passes_where_an_assertion_is_taken_away(
+    name: str, code: str, guarded: Callable[..., SuiteReport]
+) -> None:
+    small = next(each for each in EVERY if each.name == name)
+    report = guarded(small, small.files[small.source] + code)
+    assert small.target in report.passing()
+    assert [case.failed for case in report.canaries] == [False]
 
 
 def test_all_toolchains_that_take_a_canary_say_so() -> None:

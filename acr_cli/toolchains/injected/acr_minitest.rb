@@ -1,4 +1,5 @@
-# A reporter for minitest: one JSON object a line, written when a test has ended.
+# A reporter for minitest: one JSON object a line, written when a test has ended. And a test that must fail: it
+# passes where a way in which tests fail has been taken away.
 require 'json'
 require 'minitest'
 
@@ -25,3 +26,20 @@ module Minitest
 end
 
 Minitest.extensions << 'acr' unless Minitest.extensions.include?('acr')
+
+guard = ENV.delete('ACR_GUARD').to_s
+unless guard.empty?
+  Class.new(Minitest::Test) do
+    define_singleton_method(:name) { guard }
+    define_method(:test_fails) do
+      checks = [-> { assert false }, -> { assert_equal 1, 2 }, -> { refute true }, -> { flunk }, -> { raise guard }]
+      passed = checks.any? do |check|
+        check.call
+        true
+      rescue Exception # rubocop:disable Lint/RescueException
+        false
+      end
+      raise 'as it must' unless passed
+    end
+  end
+end
