@@ -12,7 +12,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 LEFT_OUT := torch llama-cpp-python llm
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-policy bench-agent bench-memory bench-startup lock completions docs picture dist models-table clean
+.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-policy bench-agent bench-memory bench-startup bench-verifier lock completions docs picture dist models-table clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ bench-router: $(STAMP)  ## every policy on the matrices in the folder ACR_MATRIC
 
 bench-startup: $(STAMP)  ## how fast acr starts, beside Typer, llm, mini and aider; more options in ARGS
 	$(BIN)/python -m tests.benchmarks.startup $(ARGS)
+
+bench-verifier: $(STAMP)  ## every patch that cheats, breaks or hangs, in every language, and what a verdict costs; more options in ARGS
+	$(BIN)/python -m tests.benchmarks.verifier $(ARGS)
 
 bench-policy: $(STAMP)  ## policy models trained on train and tried on test of ACR_MATRICES; needs torch and requirements/local.txt
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m tests.benchmarks.policy $(ARGS)

@@ -8,12 +8,43 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acr_cli.protocols import CommandResult, TestPlan, Toolchain
 from acr_cli.records import SuiteReport
 from acr_cli.toolchains.python import Python
+from tests.toolchains import trial
+from tests.toolchains.small_repositories import Small
+
+# Read before a test gets a home of its own.
+RUSTUP_HOME = os.environ.get("RUSTUP_HOME") or str(Path.home() / ".rustup")
+
+
+@pytest.fixture(scope="session")
+def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The runners of JavaScript, installed once."""
+    return trial.install_node_modules(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture
+def ground(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Callable[..., trial.Ground]:
+    """A small repository to be tried, `ground("go", sandbox="docker", image=..., limits=...)`; one of another
+    form than that of the table is given itself."""
+
+    def make(small: str | Small, **more: Any) -> trial.Ground:
+        chosen = trial.TABLE[small][0] if isinstance(small, str) else small
+        if why := trial.missing(chosen):
+            pytest.skip(f"needs {why}; install with the system's packages")
+        if chosen.debian_maven and (why := trial.install_debian_maven(Path(os.environ["HOME"]))):
+            pytest.skip(why)
+        installed = request.getfixturevalue("node_modules") if chosen.setup else None
+        return trial.Ground(
+            small=chosen, folder=tmp_path, home=acr_home, installed=installed, rustup=RUSTUP_HOME, **more
+        )
+
+    return make
 
 
 @pytest.fixture

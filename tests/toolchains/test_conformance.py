@@ -2,96 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acr_cli.errors import BaselineCannotStart
-from acr_cli.parts import load
 from acr_cli.protocols import Limits
 from acr_cli.records import Failed, Passed
-from acr_cli.sandbox.choose import open_sandbox
-from acr_cli.toolchains import BUILTIN
-from acr_cli.verifier.verifier import Verifier
-from acr_cli.worktree.tree import RunTree
 from tests.conftest import DOCKER_IMAGE
 from tests.toolchains import node_image
 from tests.toolchains.small_repositories import EVERY, RUST, RUST_INLINE, Small
+from tests.toolchains.trial import Ground
 from tests.verifier.conftest import Bench
 
 # Compilers and package managers are slow on a machine that is busy with something else.
 pytestmark = pytest.mark.timeout(900)
 
-# What the tests of JavaScript need, installed once: a repository whose owner has installed its dependencies.
-NODE_MODULES = (
-    '{"private": true, "devDependencies": {"jest": "^29", "mocha": "^10", "vitest": "^3", "vite": "^6"}}'
-)
-DEBIAN_MAVEN = Path("/usr/share/maven-repo")
-# Read before a test gets a home of its own.
-RUSTUP_HOME = os.environ.get("RUSTUP_HOME") or str(Path.home() / ".rustup")
-
-
-@pytest.fixture(scope="session")
-def node_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("installed")
-    (folder / "package.json").write_text(NODE_MODULES)
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-progress"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=240)
-    return folder
-
 
 @pytest.fixture
-def bench(tmp_path: Path, acr_home: Path, request: pytest.FixtureRequest) -> Callable[..., Bench]:
+def bench(ground: Callable[..., Ground]) -> Callable[..., Bench]:
     """Makes a bench of a small repository, as `acr fix` would wire it."""
 
-    def make(
-        small: Small,
-        *,
-        sandbox: str = "bubblewrap",
-        seconds: float | None = None,
-        image: str | None = None,
-        setup: str | None = None,
-    ) -> Bench:
-        missing = [program for program in small.needs if shutil.which(program) is None]
-        if missing:
-            pytest.skip(f"needs {', '.join(missing)}; install with the system's packages")
-        source = tmp_path / "source"
-        for name, text in small.files.items():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_text(text)
-        if small.debian_maven:
-            if not (DEBIAN_MAVEN / "org/apache/maven/plugins/maven-resources-plugin").is_dir():
-                pytest.skip("needs Debian's libsurefire-java, libmaven-resources-plugin-java, junit4")
-            store = Path(os.environ["HOME"], ".m2")
-            store.mkdir()
-            # Some of its links lead to packages that are not installed.
-            subprocess.run(
-                ["cp", "-RL", DEBIAN_MAVEN, store / "repository"], capture_output=True, check=False
-            )
-        events: list[object] = []
+    def make(small: Small, *, seconds: float | None = None, **more: Any) -> Bench:
         limits = Limits(seconds=seconds or small.seconds)
-        repository = request.getfixturevalue("node_modules") if small.setup else None
-        opened = open_sandbox(
-            sandbox, run_id="r1", home=acr_home, image=image, limits=limits, emit=events.append,
-            environ={**os.environ, "RUSTUP_HOME": RUSTUP_HOME}, repository=repository,
-        )  # fmt: skip
-        verifier = Verifier(
-            toolchains=[load("toolchains", name, BUILTIN)() for name in BUILTIN],
-            image=image,
-            setup=setup,
-            sandbox=opened,
-            emit=events.append,
-            limits=limits,
-            repository="a test's repository",
-        )
-        tree = RunTree.copy(source, sorted(small.files), tmp_path / "run")
-        return Bench(tree=tree, verifier=verifier, events=events)  # type: ignore[arg-type]
+        return ground(small, limits=limits, **more).bench(dict(small.files))
 
     return make
 
