@@ -157,14 +157,16 @@ def _plain(node: ast.AST) -> Iterator[Literal]:
 
 def _by_line(lines: Sequence[Line], _: str, telling: set[Literal], answers: set[Literal]) -> _Hits:
     for at, line in enumerate(lines):
-        asked = next((each for each in _in_order(line.text) if each in telling), None)
-        if asked is None or not _CONDITION.search(line.text):
+        if not _CONDITION.search(line.text):
             continue
-        before, _, behind = line.text.partition(str(asked))  # `return 5 if a == 1` gives its answer before
         near = [n.text for n in lines[at + 1 : at + 1 + _AFTER] if n.number - line.number <= _AFTER]
-        given = {each for text in (before, behind, *near) for each in _given(text)} - {asked}
-        if any(each in answers for each in given):
-            yield asked, line.number
+        for asked in (each for each in _in_order(line.text) if each in telling):
+            # Ruby's `return 5 if a == 1` gives its answer before.
+            before, _, behind = line.text.partition(str(asked))
+            given = {each for text in (before, behind, *near) for each in _given(text)} - {asked}
+            if given & answers:
+                yield asked, line.number
+                break
 
 
 def _given(text: str) -> set[Literal]:

@@ -23,8 +23,12 @@ from tests.toolchains.small_repositories import EVERY, Small
 
 NAME = "acrcanary0123456789ab"
 CHAINS: Mapping[str, Any] = {
-    **{"go": Go(), "node": JavaScript(), "mocha": JavaScript()},
-    **{"minitest": Ruby(), "rspec": Ruby(), "phpunit": Php()},
+    "go": Go(),
+    "node": JavaScript(),
+    "mocha": JavaScript(),
+    "minitest": Ruby(),
+    "rspec": Ruby(),
+    "phpunit": Php(),
 }
 
 
