@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from acr_cli.errors import RequestRefused
@@ -40,6 +41,26 @@ def check_order(messages: Sequence[Message]) -> None:
 
 def _disorder(number: int, what: str) -> RequestRefused:
     return RequestRefused(f"The conversation is out of order and was not sent: message {number} {what}.")
+
+
+def speakable(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages as they can be sent: what is no character, such as a byte of a file's name that is not
+    UTF-8, stands there as an escape. Pure."""
+    return tuple(
+        replace(
+            message,
+            content=_encodable(message.content),
+            tool_calls=tuple(
+                replace(call, name=_encodable(call.name), arguments=_encodable(call.arguments))
+                for call in message.tool_calls
+            ),
+        )
+        for message in messages
+    )
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="backslashreplace").decode()
 
 
 def texts(messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[str, ...]:

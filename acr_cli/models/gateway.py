@@ -23,7 +23,15 @@ from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderEr
 from acr_cli.events import Emit, ModelText, Notice
 from acr_cli.models.breaker import Breaker
 from acr_cli.models.caching import marked, takes_marks, written_price
-from acr_cli.models.conversation import Extras, check_order, size_in_bytes, texts, wire_message, wire_tool
+from acr_cli.models.conversation import (
+    Extras,
+    check_order,
+    size_in_bytes,
+    speakable,
+    texts,
+    wire_message,
+    wire_tool,
+)
 from acr_cli.models.failures import ours, unreachable
 from acr_cli.models.hearing import Hearing
 from acr_cli.models.keys import key_for, no_redirects
@@ -99,7 +107,7 @@ class LiteLLM:
         check_order(messages)
         key = key_for(candidate, self._environ)
         self._breaker.check(candidate)
-        request = _Request(candidate=candidate, key=key, messages=messages, tools=tools)
+        request = _Request(candidate=candidate, key=key, messages=speakable(messages), tools=tools)
         usage, cost, started = Usage(), 0.0, self._clock()
         for number in range(1, self._patience.tries + 1):
             reply_tokens = _afford(request, budget)

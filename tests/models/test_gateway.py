@@ -101,6 +101,21 @@ def test_a_conversation_out_of_order_is_never_sent(messages) -> None:
         assert not server.requests
 
 
+def test_what_is_no_character_is_sent_as_an_escape() -> None:
+    """A byte of a file's name that is not UTF-8, or half a pair that a model has written."""
+    calls = (call("open", '{"path": "\udce9.py"}', id="1"),)
+    told = (
+        Message(role="user", content="There is caf\udce9.py."),
+        Message(role="assistant", content="\ud83d", tool_calls=calls),
+        Message(role="tool", content="no such file", tool_call_id=calls[0].id),
+    )
+    with LoopbackServer({"m": [Say(text="Done.")]}) as server:
+        assert line().ask(candidate(server.base_url), told, tools=(OPEN,)).content == "Done."
+        sent = server.requests[0].messages
+    assert [message["content"] for message in sent[:2]] == ["There is caf\\udce9.py.", "\\ud83d"]
+    assert sent[1]["tool_calls"][0]["function"]["arguments"] == '{"path": "\\udce9.py"}'
+
+
 def test_429_waits_as_long_as_the_provider_asks() -> None:
     asked = line()
     with LoopbackServer({"m": [Refuse(status=429, retry_after=7), Say(text="ok")]}) as server:
