@@ -15,6 +15,10 @@ from pathlib import Path, PurePosixPath
 from acr_cli.errors import RepositoryRefused
 from acr_cli.worktree.hardened_git import GitFailed, discover, git
 
+_COMMIT_RUNS = r"^(filter\..*\.(clean|process)|gpg\.(.*\.)?(program|defaultkeycommand))$"
+_HARMLESS = ("", "git-lfs clean -- %f", "git-lfs filter-process")
+"""What `git lfs install --local` writes: its program is the machine's own."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repository:
@@ -57,6 +61,7 @@ class Repository:
 
         Raises: GitFailed with git's reason; the index is then as it was."""
         index = self.directory / "index"
+        self._refuse_programs()
         before = index.read_bytes() if index.exists() else None
         tracked = self._git("ls-files", "-z", "--", *files).split(b"\0")
         # A file that was never git's and is gone again is nothing to commit.
@@ -74,6 +79,21 @@ class Repository:
                 index.write_bytes(before)
             raise
         return self._git("rev-parse", "--short", "HEAD").decode().strip()
+
+    def _refuse_programs(self) -> None:
+        """A commit would run the filters and the signing program that git's configuration names: those of the
+        user may run, those that the repository brings may not. Raises: GitFailed."""
+        try:
+            listing = self._git("config", "--includes", "--show-scope", "-z", "--get-regexp", _COMMIT_RUNS)
+        except GitFailed as error:
+            if error.reason == "exit status 1":  # nothing of the kind is configured
+                return
+            raise
+        parts = listing.decode(errors="replace").split("\0")
+        for scope, entry in zip(parts[::2], parts[1::2], strict=False):
+            name, _, value = entry.partition("\n")
+            if scope in ("local", "worktree") and value not in _HARMLESS:
+                raise GitFailed(f"the repository's own configuration names a program for it to run ({name})")
 
     def _list(self, *arguments: str) -> tuple[str, ...]:
         try:

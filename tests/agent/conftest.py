@@ -85,7 +85,7 @@ class PlainSandbox:
         self.opened += 1
         self.open_now += 1
         with TemporaryDirectory() as folder:
-            copy = copytree(tree, Path(folder) / "copy")
+            copy = copytree(tree, Path(folder) / "copy", symlinks=True)
             try:
                 yield PlainSession(str(copy), folder, self.broken)
             finally:
