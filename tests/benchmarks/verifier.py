@@ -157,7 +157,9 @@ def cost(ground: Ground, command: str, rounds: int) -> Cost | None:
         if not isinstance(verdict, Passed):
             print(f"{ground.small.name}: no cost, for {trial.said_of(verdict)}")
             return None
-    return Cost(bare=statistics.median(bare_times), cold=cold, warm=statistics.median(warm))
+    spent = Cost(bare=statistics.median(bare_times), cold=cold, warm=statistics.median(warm))
+    print(f"{ground.small.name:10} bare {spent.bare:.2f} s, warm {spent.warm:.2f} s", flush=True)
+    return spent
 
 
 def bare(ground: Ground, command: str) -> float:

@@ -51,8 +51,8 @@ UNITTEST = replace(
     PYTEST,
     name="unittest",
     files={"calc.py": PYTEST.files["calc.py"], "test_calc.py": UNITTEST_TEST},
-    target="test_calc.py::T.test_add",
-    keeps="test_calc.py::T.test_one",
+    target="test_calc.T.test_add",
+    keeps="test_calc.T.test_one",
     runner="python -m unittest",
 )
 _FORGED = """

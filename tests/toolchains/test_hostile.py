@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,6 +95,8 @@ def test_a_wrong_verdict_is_called_wrong(due: Due, given: str) -> None:
 def test_a_process_that_is_left_behind_is_found() -> None:
     with subprocess.Popen(["sleep", SLEEPER]) as child:
         try:
+            while not Path(f"/proc/{child.pid}/cmdline").read_bytes():
+                pass  # it has not become `sleep` yet
             assert trial.sleepers() == [str(child.pid)]
         finally:
             child.kill()
