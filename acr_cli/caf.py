@@ -343,6 +343,8 @@ class Loop:
         number = len(course.failed) + len(busy) + 1
         if number == 1 and not course.void:
             self.progress.foresee(choice, course.eligible)
+        if busy:
+            choice = replace(choice, reason=f"side by side with {', '.join(busy)}")
         self.choice = choice
         parts.emit(ChoiceMade(step=step.id, attempt=number, choice=choice))
         candidate = next(c for c in course.eligible if c.id == choice.candidate)

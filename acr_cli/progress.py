@@ -300,4 +300,6 @@ def _line(step: Step) -> str:
     what = step.text.strip() or f"make {tests} failing test{'s' if tests != 1 else ''} pass"
     named = ", ".join(step.files or [failure.id for failure in step.failures[:3]])
     check = f"; done when {step.check}" if step.check else ""
-    return f"- {step.kind.value}: {' '.join(what.split())[:200]}{f' ({named})' if named else ''}{check}"
+    dimension = step.dimension.value.replace("_", " ")
+    where = f" ({named})" if named else ""
+    return f"- {step.kind.value}: {' '.join(what.split())[:200]}{where}; {dimension}{check}"

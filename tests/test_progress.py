@@ -158,7 +158,7 @@ def test_a_plan_has_no_score() -> None:
     known.planned.append(replace(STEP, text="Do  it", files=("a.py",), failures=()))
     result = known.conclusion("", ())
     assert (result.status, result.exit_code) == (Status.PLANNED, 0)
-    assert result.summary == "The plan:\n- edit: Do it (a.py)"
+    assert result.summary == "The plan:\n- edit: Do it (a.py); agentic programming"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def _consents(run: RunFolder, invocation: Invocation) -> bool:
 
     Raises: UsageError where nobody can be asked."""
     from acr_cli import build
-    from acr_cli.cli.render import show_patch
+    from acr_cli.cli.diff_shown import show_patch
 
     status = described(run)["status"]
     if not run.patch:

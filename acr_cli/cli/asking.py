@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.cli.invocation import Invocation
-from acr_cli.cli.plan_shown import HELP, as_lines, from_lines, without
+from acr_cli.cli.plan_shown import HELP, about, as_lines, from_lines, without
 from acr_cli.cli.terminal import asks, clean, confirmed, one_line
 from acr_cli.errors import Interrupted, UsageError
 
@@ -48,8 +48,8 @@ class Person:
         self._pause()
         while True:
             sys.stderr.write("\nThe plan:\n")
-            for line in as_lines(steps):
-                sys.stderr.write(f"  {one_line(line, 200)}\n")
+            for line, step in zip(as_lines(steps), steps, strict=True):
+                sys.stderr.write(f"  {one_line(line, 200)}\n     {one_line(about(step), 200)}\n")
             answer = self._answer("Carry it out? [y]es, [e]dit, [d]rop N ..., [n]o")
             word, *numbers = answer.split() or [""]
             try:
@@ -66,7 +66,7 @@ class Person:
 
     def patch(self, patch: str) -> bool:
         """Whether the patch, which is shown, is to be applied."""
-        from acr_cli.cli.render import show_patch
+        from acr_cli.cli.diff_shown import show_patch
 
         self._pause()
         sys.stderr.write("\n")
@@ -101,7 +101,7 @@ def may_run_unasked(
     invocation: Invocation, pause: Callable[[], None], unasked: Mapping[str, str], patch: str
 ) -> bool:
     """Whether a patch is to be applied that changes what tools run unasked; it is shown first."""
-    from acr_cli.cli.render import show_patch
+    from acr_cli.cli.diff_shown import show_patch
 
     pause()
     sys.stderr.write("\n")

@@ -73,7 +73,7 @@ def _plan(chat: Chat, argument: str) -> None:
 
 
 def _diff(chat: Chat, argument: str) -> None:
-    from acr_cli.cli.render import show_patch
+    from acr_cli.cli.diff_shown import show_patch
     from acr_cli.worktree.runs import find_run
 
     last = chat.talk.last

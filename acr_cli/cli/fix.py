@@ -164,7 +164,8 @@ def _sinks(
     """Where events go, how that ends, and how the result is shown."""
     if lines is not None:
         return lines.emit, lambda: None, lambda result: lines.put(result_shape(result))
-    from acr_cli.cli.render import Screen, show_result
+    from acr_cli.cli.render import Screen
+    from acr_cli.cli.report import show_result
 
     screen = Screen(invocation.err, quiet=invocation.quiet, verbose=invocation.verbose)
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acr_cli.cli.words import listed
 from acr_cli.errors import UsageError
 from acr_cli.records import Dimension, Step, StepKind
 
@@ -27,6 +28,13 @@ _DIMENSIONS = {StepKind.TEST: Dimension.TEST_GENERATION, StepKind.REVIEW: Dimens
 def as_lines(steps: Sequence[Step]) -> list[str]:
     """Each step on a line, numbered from 1."""
     return [f"{number} {step.kind.value}: {_words(step)}" for number, step in enumerate(steps, start=1)]
+
+
+def about(step: Step) -> str:
+    """What else is known of a step: its dimension, where it begins to look, how it will be verified."""
+    dimension = step.dimension.value.replace("_", " ")
+    files = listed(step.files or [failure.id for failure in step.failures])
+    return "; ".join(filter(None, (dimension, files, f"done when {step.check}" if step.check else "")))
 
 
 def from_lines(text: str, steps: Sequence[Step]) -> tuple[Step, ...]:

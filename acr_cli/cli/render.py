@@ -1,17 +1,20 @@
-"""A run on the screen: one short line an event on stderr, the result on stdout.
+"""A run on the screen: one short line an event, on stderr; the result is in `report`.
 
-Every event class has one method in `LINES`. A slow thing turns a spinner on a terminal and is one plain line
-elsewhere. All that comes from models, tests and files is cleaned of control sequences first.
+Every event class has one method in `LINES`. What is slow is said by lines that turn on a terminal, and once
+in a plain line elsewhere. All that comes from models, tests and files is cleaned of control sequences first.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from acr_cli.cli import flow
+from acr_cli.cli.plan_shown import about, as_lines
+from acr_cli.cli.report import evidence_line, evidence_lines
+from acr_cli.cli.spinner import Spinner, kind_of
 from acr_cli.cli.terminal import clean, one_line
 from acr_cli.cli.words import changed_lines, count, listed, number, percent, seconds, usd
 from acr_cli.events import (
@@ -32,16 +35,14 @@ from acr_cli.events import (
     ToolCalled,
     VerdictReached,
 )
-from acr_cli.records import Evidence, Failed, Passed, RunResult, Status, Unverified, Void
+from acr_cli.records import Attempt, Failed, Passed, Unverified, Void
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status as Spinner
 
 DURING = (Progress, ModelText, ToolCalled, Notice)  # what may happen while something slow goes on
 PAUSE = 10.0  # seconds between two lines of progress that differ in their numbers only
-_NUMBERS = re.compile(r"\d[\d.,]*")
-LABEL = 10  # columns of the word that a line begins with
+LOOKING = ("open", "search")  # tools that change nothing
 
 
 class Screen:
@@ -58,9 +59,12 @@ class Screen:
         self._console = console
         self._quiet = quiet
         self._verbose = verbose
-        self._spins = console.file.isatty() and not quiet
-        self._spinner: Spinner | None = None
+        self._spinner = None
+        if console.is_terminal and console.file.isatty() and not (quiet or console.is_dumb_terminal):
+            self._spinner = Spinner(console, clock)
         self._steps: tuple[str, ...] = ()
+        self._at_work: dict[str, float] = {}  # candidates without a verdict -> since when
+        self._expected: dict[str, float | None] = {}  # candidate -> what its attempt is to cost, USD
         self._reply = ""
         self._clock = clock
         self._said: dict[str, float] = {}  # progress without its numbers -> when it was shown last
@@ -73,49 +77,53 @@ class Screen:
         try:
             if not isinstance(event, ModelText):
                 self._end_of_reply()
-            if not isinstance(event, DURING):
+            if isinstance(event, PlanMade | StepStarted | PatchApplied | RunFinished):
+                self._at_work.clear()
                 self.close()
+            elif self._spinner is not None and not isinstance(event, DURING):
+                self._spinner.done("")
             show(self, event)
         except OSError:
             self._quiet = True
 
     def close(self) -> None:
-        """Stop the spinner, if one turns."""
+        """Nothing turns any more."""
         if self._spinner is not None:
             self._spinner.stop()
-            self._spinner = None
+
+    def _line(self, label: str, text: str, *, style: str = "bold", rest: str = "") -> None:
+        flow.show(self._console, label, (text, ""), (rest, "dim"), style=style)
+
+    def _below(self, text: str) -> None:
+        flow.show(self._console, "", (text, "dim"))
+
+    def _working(self) -> None:
+        """Those who were chosen are at work, each on a line of its own where they are several."""
+        if self._spinner is None:
+            return
+        several = len(self._at_work) > 1
+        for candidate, since in self._at_work.items():
+            if several:
+                self._spinner.say(candidate, "at work", since=since)
+            else:
+                self._spinner.say("", f"{candidate} is at work", since=since)
+        if several:
+            self._spinner.done("")
 
     # --- one method an event ---
-
-    def _line(self, label: str, text: str, *, style: str = "", rest: str = "") -> None:
-        from rich.text import Text
-
-        line = Text.assemble((f"{label:<{LABEL}}", style or "bold"), clean(text))
-        if rest:
-            line.append("  " + clean(rest), "dim")
-        self._console.print(line, soft_wrap=True)
-
-    def _below(self, text: str, style: str = "dim") -> None:
-        from rich.text import Text
-
-        self._console.print(Text(" " * LABEL + clean(text), style), soft_wrap=True)
 
     def run_started(self, event: RunStarted) -> None:
         self._line("run", event.run, style="dim", rest=event.repository)
 
     def progress(self, event: Progress) -> None:
-        text = one_line(f"{event.beside}: {event.text}" if event.beside else event.text)
-        if not self._spins:
-            self._say_at_times(text)
-        elif self._spinner is None:
-            self._spinner = self._console.status(text, spinner_style="dim")
-            self._spinner.start()
+        if self._spinner is not None:
+            self._spinner.say(event.beside, one_line(event.text))
         else:
-            self._spinner.update(text)
+            self._say_at_times(one_line(f"{event.beside}: {event.text}" if event.beside else event.text))
 
     def _say_at_times(self, text: str) -> None:
         """A line of progress, unless one that differs in its numbers only has just been shown."""
-        kind, now = _NUMBERS.sub("0", text), self._clock()
+        kind, now = kind_of(text), self._clock()
         if now - self._said.get(kind, -math.inf) >= PAUSE:
             self._said[kind] = now
             self._below(text)
@@ -149,88 +157,135 @@ class Screen:
         self._steps = tuple(step.id for step in event.steps)
         if len(event.steps) > 1:
             self._line("plan", count(len(event.steps), "step"))
-            for position, step in enumerate(event.steps, start=1):
-                self._below(one_line(f"{position}. {step.kind}  {step.text}"))
+            for line, step in zip(as_lines(event.steps), event.steps, strict=True):
+                flow.show(self._console, "", (one_line(line), ""), (one_line(about(step)), "dim"))
 
     def step(self, event: StepStarted) -> None:
         step = event.step
         if len(self._steps) < 2 and not self._verbose:
             return
         place = f"{self._steps.index(step.id) + 1}/{len(self._steps)} " if step.id in self._steps else ""
-        self._line("step", f"{place}{step.kind}", rest=one_line(step.text or "make the failing tests pass"))
+        what = step.text.partition("\n\n")[0] or "make the failing tests pass"
+        self._line("step", f"{place}{step.kind}", rest=one_line(what))
 
     def choice(self, event: ChoiceMade) -> None:
         choice = event.choice
         again = f" (attempt {event.attempt})" if event.attempt > 1 else ""
         forecast = choice.forecast(choice.candidate)
         expected = ""
+        self._expected[choice.candidate] = forecast.cost_usd if forecast else None
         if forecast is not None:
-            cost = f" for about {usd(forecast.cost_usd)}" if forecast.cost_usd else ""
-            expected = f"expects {percent(forecast.p_success)}{cost}"
-        self._line("choice", f"{choice.candidate}{again}", style="bold cyan", rest=expected)
-        self._below(one_line(choice.reason, 300))
-        if self._spins:
-            self.progress(Progress(text=f"{choice.candidate} is at work"))
+            cost = f"about {usd(forecast.cost_usd)}, " if forecast.cost_usd else ""
+            expected = f"{cost}{percent(forecast.p_success)} likely to succeed"
+        flow.show(
+            self._console,
+            "choice",
+            (f"{choice.candidate}{again}", "bold cyan"),
+            (expected, "dim"),
+            (one_line(choice.reason, 300), "dim"),
+        )
         if self._verbose:
             for each in choice.forecasts:
                 votes = "  ".join(f"{v.voter} {v.value:.2f} x {v.weight:.2g}" for v in each.votes)
                 self._below(f"{each.candidate}  score {each.score:.3f}  {votes}")
+        self._at_work[choice.candidate] = self._clock()
+        self._working()
 
     def text(self, event: ModelText) -> None:
-        if not (self._spins or self._verbose):
+        """What a model says, as it says it; without -v only that it does."""
+        if not self._verbose:
+            if self._spinner is not None and len(self._at_work) == 1:
+                (candidate, since), *_ = self._at_work.items()
+                self._spinner.say("", f"{candidate} is answering", since=since)
             return
         *lines, self._reply = (self._reply + event.text).split("\n")
         for line in lines:
-            self._below(line)
+            self._said_by_model(line)
 
     def _end_of_reply(self) -> None:
         if self._reply:
             reply, self._reply = self._reply, ""
-            self._below(reply)
+            self._said_by_model(reply)
+
+    def _said_by_model(self, line: str) -> None:
+        from rich.text import Text
+
+        self._console.print(Text(" " * flow.LABEL + clean(line), "dim"), soft_wrap=True)
 
     def tool(self, event: ToolCalled) -> None:
+        """What changes something or went wrong; with -v, what was looked at as well."""
+        doing = one_line(f"{event.name}  {event.argument}")
+        if self._spinner is not None and not event.beside and len(self._at_work) == 1:
+            self._working()
+        if not self._verbose and event.ok and event.name in LOOKING:
+            if self._spinner is not None:
+                who = event.beside or next(iter(self._at_work), "")
+                since = self._at_work.get(who)
+                self._spinner.say(event.beside, f"{'' if event.beside else f'{who}: '}{doing}", since=since)
+            return
+        if event.name == "repair" and not self._verbose:
+            return  # the attempt says the same
         mark = "·" if event.ok else "x"
         who = f"{event.beside}: " if event.beside else ""
-        self._below(one_line(f"{mark} {who}{event.name}  {event.argument}  {event.result}"))
+        self._below(one_line(f"{mark} {who}{doing}  {event.result}"))
 
     def attempt(self, event: AttemptFinished) -> None:
         attempt = event.attempt
-        spent = [usd(attempt.cost_usd), seconds(attempt.seconds)]
-        tokens = attempt.usage.input_tokens + attempt.usage.output_tokens
-        if tokens:
-            spent.insert(1, f"{number(tokens)} tokens")
-        if attempt.tried:
-            spent.append(f"{number(attempt.tried)} tried")
         if attempt.void:
             what = "came to nothing"  # the verdict says why
         elif attempt.files:
             what = f"{changed_lines(attempt.patch)} in {listed(attempt.files)}"
         else:
-            what = one_line(attempt.summary) or "nothing changed"
-        self._line("attempt", what, style="yellow" if attempt.void else "bold", rest=", ".join(spent))
-        if attempt.files and attempt.summary and not attempt.void:
-            self._below(one_line(attempt.summary))
+            what = one_line(attempt.summary, 300) or "nothing changed"
+        style = "yellow" if attempt.void else "bold"
+        spent = ", ".join(self._spent(attempt))
+        self._line("attempt", f"{self._whose(attempt.candidate)}{what}", style=style, rest=spent)
+        said = one_line(attempt.summary, 300)
+        if attempt.files and said and not attempt.void and said != f"Changed {', '.join(attempt.files)}.":
+            self._below(said)
+        if self._spinner is not None:
+            self._spinner.done(attempt.candidate)
+
+    def _spent(self, attempt: Attempt) -> list[str]:
+        """What an attempt has cost, beside what it was to cost; and how much it did."""
+        cost = usd(attempt.cost_usd)
+        expected = self._expected.get(attempt.candidate)
+        if expected and not attempt.void:
+            cost += f" (about {usd(expected)} expected)"
+        spent = [cost, seconds(attempt.seconds)]
+        if tokens := attempt.usage.input_tokens + attempt.usage.output_tokens:
+            spent.insert(1, f"{number(tokens)} tokens")
+        if attempt.tried and not attempt.usage.calls:
+            spent.append(f"{number(attempt.tried)} tried")
+        return spent
+
+    def _whose(self, candidate: str) -> str:
+        """Whom a line is about, where several are at work."""
+        return f"{candidate}: " if len(self._at_work) > 1 else ""
 
     def verdict(self, event: VerdictReached) -> None:
+        whose = self._whose(event.candidate)
+        if self._spinner is not None:
+            self._spinner.done(event.candidate)
         match event.verdict:
             case Passed(evidence=evidence):
-                self._line("verified", evidence_line(evidence), style="bold green")
+                self._line("verified", whose + evidence_line(evidence), style="bold green")
             case Failed(evidence=evidence):
-                self._line("failed", evidence_line(evidence), style="bold red")
+                self._line("failed", whose + evidence_line(evidence), style="bold red")
             case Unverified(evidence=evidence):
-                self._line("unverified", evidence_line(evidence), style="bold yellow")
+                self._line("unverified", whose + evidence_line(evidence), style="bold yellow")
             case Void(reason=reason):
-                self._line("void", one_line(reason), style="bold yellow")
-                return
-        if evidence.undone:
-            self._below(f"undone: {listed(evidence.undone)} (tests and their configuration stay as they are)")
-        for finding in evidence.findings:
-            self._below(one_line(f"look at this: {finding.text}", 300))
-        if evidence.flaky:
-            self._below(f"flaky, counted neither way: {listed(evidence.flaky)}")
-        for note in evidence.notes:
-            if self._verbose or note.startswith("Partial"):
-                self._below(one_line(note, 300))
+                self._line("void", whose + one_line(reason, 300), style="bold yellow")
+        if not isinstance(event.verdict, Void):
+            for label, text in evidence_lines(event.verdict.evidence)[1:]:
+                self._below(one_line(f"{label}: {text}" if label else text, 300))
+            for note in event.verdict.evidence.notes:
+                if self._verbose and not note.startswith("Partial"):
+                    self._below(one_line(note, 300))
+        self._at_work.pop(event.candidate, None)
+        if self._at_work and isinstance(event.verdict, Passed) and self._spinner is not None:
+            for candidate in self._at_work:
+                self._spinner.say(candidate, "is stopped, since it is not needed any more")
 
     def remembered(self, event: Remembered) -> None:
         if self._verbose:
@@ -261,103 +316,3 @@ LINES: Mapping[type[Event], Callable[[Screen, Any], None]] = {
     PatchApplied: Screen.applied,
     RunFinished: Screen.finished,
 }
-
-
-def evidence_line(evidence: Evidence) -> str:
-    """What was executed and what it showed, in one line. Pure."""
-    parts = []
-    targets = len(evidence.fixed) + len(evidence.unfixed)
-    if targets == 1:
-        parts.append(f"the failing test {'now passes' if evidence.fixed else 'still fails'}")
-    elif targets:
-        parts.append(f"{len(evidence.fixed)} of {targets} failing tests now pass")
-    if targets:
-        parts.append(f"broke {listed(evidence.broken)}" if evidence.broken else "nothing broke")
-    elif evidence.broken:
-        parts.append(f"broke {listed(evidence.broken)}")
-    if evidence.reason and not (targets and not evidence.unfixed and not evidence.broken):
-        parts.append(evidence.reason.rstrip("."))
-    return one_line(", ".join(parts) or "no executable evidence", 300) + f" (u {evidence.u:.2f})"
-
-
-# --- the result -------------------------------------------------------------------------------------------
-
-HEADLINES: Mapping[Status, tuple[str, str]] = {
-    Status.FIXED: ("Fixed and verified.", "bold green"),
-    Status.NOT_FIXED: ("Not fixed.", "bold red"),
-    Status.NOTHING_TO_FIX: ("Nothing to fix.", "bold green"),
-    Status.CHANGED_UNVERIFIED: ("A patch was made, but nothing proves it.", "bold yellow"),
-    Status.PLANNED: ("The plan was made; nothing was changed.", "bold green"),
-    Status.BUDGET: ("The budget is reached.", "bold yellow"),
-    Status.INTERRUPTED: ("Interrupted; your files are as they were.", "bold yellow"),
-    Status.REFUSED: ("The repository was refused.", "bold red"),
-    Status.ERROR: ("It could not be done.", "bold red"),
-}
-"""What is said where a run has no sentence of its own; a fix is said in any case."""
-
-
-def show_result(console: Console, result: RunResult) -> None:
-    """Summary, diff and receipt; of a run that an error ended, what is left to say besides the error."""
-    from rich.text import Text
-
-    if result.error_id and not result.patch and not result.receipt.paid_usd:
-        return  # the error, on stderr, says all
-    headline, style = HEADLINES[result.status]
-    summary = clean(result.summary).strip()
-    if result.status is Status.FIXED and summary:
-        console.print(Text.assemble((headline, style), f" {summary}"), soft_wrap=True)
-    elif not result.error_id:
-        first, _, rest = (summary or headline).partition("\n")
-        console.print(Text(first, style), soft_wrap=True)
-        if rest:
-            console.print(Text(rest), soft_wrap=True)
-    if result.patch:
-        console.print()
-        show_patch(console, result.patch)
-    console.print()
-    for label, text in receipt_lines(result):
-        console.print(Text.assemble((f"{label:<{LABEL}}", "dim"), clean(text)), soft_wrap=True)
-    if result.hint and not result.error_id:
-        console.print(Text(clean(result.hint)), soft_wrap=True)
-
-
-def show_patch(console: Console, patch: str) -> None:
-    """A unified diff, coloured by line; what it holds is shown, never obeyed."""
-    from rich.text import Text
-
-    for line in patch.splitlines():
-        console.print(Text(clean(line), _diff_style(line)), soft_wrap=True)
-
-
-def _diff_style(line: str) -> str:
-    if line.startswith(("diff --git", "index ", "--- ", "+++ ", "new file", "deleted file", "rename ")):
-        return "bold"
-    return {"@": "cyan", "+": "green", "-": "red"}.get(line[:1], "")
-
-
-def receipt_lines(result: RunResult) -> list[tuple[str, str]]:
-    """The receipt: what was paid, what always-strongest would have cost, and the evidence. Pure."""
-    receipt = result.receipt
-    usage = receipt.usage
-    paid = [usd(receipt.paid_usd), seconds(receipt.seconds)]
-    if usage.calls:
-        tokens = number(usage.input_tokens + usage.output_tokens)
-        paid.insert(1, f"{tokens} tokens in {count(usage.calls, 'call')}")
-    lines = [("paid", ", ".join(paid))]
-    if receipt.strongest and receipt.strongest_usd is not None:
-        lines.append(
-            ("instead", f"about {usd(receipt.strongest_usd)} with {receipt.strongest} alone (estimate)")
-        )
-    lines.extend(
-        ("step", f"{step.kind} by {step.model}, {count(step.attempts, 'attempt')}, {usd(step.cost_usd)}")
-        for step in result.steps
-        if step.model
-    )
-    if result.evidence is not None:
-        lines.append(("evidence", evidence_line(result.evidence)))
-    if result.run:
-        then = "`acr undo` reverses it" if result.applied else ""
-        if result.patch and not result.applied and not result.hint:
-            then = f"`acr apply {result.run}` applies it"
-        lines.append(("run", f"{result.run}{': ' if then else ''}{then}"))
-    return lines

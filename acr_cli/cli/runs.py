@@ -107,7 +107,7 @@ def show(
 ) -> int:
     """Show what a run did, its patch and its result."""
     from acr_cli.cli import shapes
-    from acr_cli.cli.render import show_patch
+    from acr_cli.cli.diff_shown import show_patch
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
@@ -188,7 +188,8 @@ def replay(
     """
     from acr_cli import build
     from acr_cli.cli import shapes
-    from acr_cli.cli.render import Screen, show_patch
+    from acr_cli.cli.diff_shown import show_patch
+    from acr_cli.cli.render import Screen
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj

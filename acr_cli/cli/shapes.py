@@ -57,6 +57,9 @@ def result(outcome: RunResult) -> dict[str, Any]:
         "applied": outcome.applied,
         "summary": outcome.summary,
         "hint": outcome.hint,
+        "wrong": list(outcome.wrong),
+        "tries": [plain(each) for each in outcome.tries],
+        "left": list(outcome.left),
         "receipt": {
             "paid_usd": outcome.receipt.paid_usd,
             "strongest": outcome.receipt.strongest,
@@ -87,6 +90,9 @@ def failed(failure: Failure, run: str = "") -> dict[str, Any]:
         "applied": False,
         "summary": failure.message,
         "hint": failure.hint,
+        "wrong": [],
+        "tries": [],
+        "left": [],
         "receipt": None,
     }
 

@@ -40,6 +40,7 @@ from acr_cli.records import (
     StepKind,
     StepReport,
     SuiteReport,
+    Try,
     Unverified,
     Usage,
     Void,
@@ -180,6 +181,19 @@ ESCALATION: tuple[Event, ...] = (
     Notice(level="warning", text="the tests are weak: 3 other patches pass too"),
 )
 
+SIDE_BY_SIDE: tuple[Event, ...] = (
+    ChoiceMade(step="s1", attempt=1, choice=choice("openai/weak", "best value.")),
+    ChoiceMade(step="s1", attempt=2, choice=choice("openai/strong", "side by side with openai/weak")),
+    ToolCalled(name="edit", argument="a.py", ok=True, result="applied", beside="openai/strong"),
+    Progress(text="verifying: pytest -q", beside="openai/weak"),
+    AttemptFinished(
+        step="s1",
+        attempt=Attempt(candidate="openai/weak", patch=PATCH, files=("a.py",), cost_usd=0.002, seconds=3),
+    ),
+    VerdictReached(step="s1", candidate="openai/weak", verdict=Failed(evidence=FAILED)),
+    Notice(level="warning", text="`acr config set repair_time 300` gives the search for a patch more time."),
+)
+
 HOSTILE = "\x1b]0;owned\x07\x1b[2Jred\x1b[31m \x9b31m\r\x08\u202eevil"
 
 HOSTILE_RUN: tuple[Event, ...] = (
@@ -236,6 +250,34 @@ RESULTS = {
         evidence=Evidence(u=0.5, reason="The repository has no tests."),
         summary="A patch was made but not verified: the repository has no tests.",
         hint="Look at it and take it with `acr apply 20260102-000000-abcd`.",
+    ),
+    "failed": result(
+        status=Status.NOT_FIXED,
+        exit_code=1,
+        applied=False,
+        evidence=FAILED,
+        wrong=("tests/test_a.py::test_high: AssertionError assert 9 == 10",),
+        tries=(
+            Try(
+                candidate="openai/weak",
+                kind=StepKind.EDIT,
+                verdict="failed",
+                reason="test_high still fails.",
+                cost_usd=0.002,
+                seconds=3,
+            ),
+            Try(
+                candidate="builtin/repair",
+                kind=StepKind.EDIT,
+                verdict="failed",
+                reason="None of 90 candidate patches makes the failing test pass.",
+                seconds=60,
+            ),
+            Try(candidate="openai/strong", kind=StepKind.EDIT, verdict="void", reason="it did not answer"),
+        ),
+        left=("- test: cover it; test generation",),
+        summary="Not fixed: test_high still fails.",
+        hint="The best attempt is kept: `acr apply 20260102-000000-abcd` shows it and asks.",
     ),
     "nothing": result(
         status=Status.NOTHING_TO_FIX,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from acr_cli.cli.terminal import clean
 from acr_cli.worktree.runs import new_run
 
 PROGRAM = Path(sys.executable).parent / "acr"
@@ -67,7 +68,7 @@ def test_on_a_terminal_the_patch_is_shown_before_the_question(
     run = kept("changed_unverified")
     child = pexpect.spawn(str(PROGRAM), ["apply", run], cwd=str(repo), encoding="utf-8", timeout=60)
     child.expect(r"Apply it to your files\? \[y/N\] ")
-    assert "x = 2" in child.before
+    assert "x = 2" in clean(child.before)
     child.sendline(answer)
     rest = child.read()
     assert (repo / "a.py").read_text() == want

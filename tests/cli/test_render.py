@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import ConsoleDimensions
 
 from acr_cli import events
 from acr_cli.build.routing import Routed, Spending
 from acr_cli.cli import render, route_shown, shapes
+from acr_cli.cli.diff_shown import show_patch
 from acr_cli.cli.invocation import Failure
-from acr_cli.cli.render import HEADLINES, Screen, show_patch, show_result
+from acr_cli.cli.render import Screen
+from acr_cli.cli.report import HEADLINES, show_result
+from acr_cli.cli.spinner import Spinner
 from acr_cli.cli.terminal import clean, colored, console
 from acr_cli.cli.words import changed_lines, seconds, size, usd
 from acr_cli.events import Event, Progress
@@ -106,14 +110,19 @@ def test_a_plan_is_shown_step_by_step() -> None:
     assert stream.getvalue().startswith(plan + "\n")
 
 
-def test_a_diff_in_colour_is_one_colour_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_diff_in_colour_shows_sides_and_syntax_and_keeps_every_character(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     stream = io.StringIO()
     show_patch(console(stream), scenes.PATCH)
     lines = stream.getvalue().splitlines()
-    assert "\x1b[31m-    return min(x, high - 1)\x1b[0m" in lines
-    assert "\x1b[32m+    return min(x, high)\x1b[0m" in lines
-    assert len(lines) == len(scenes.PATCH.splitlines())
+    removed, added = (next(line for line in lines if f"m{sign}\x1b" in line) for sign in "-+")
+    assert removed.startswith("\x1b[31m-")
+    assert added.startswith("\x1b[32m+")
+    assert "\x1b[1;32mreturn" in added
+    assert "\x1b[36m1\x1b" in removed or "36m1" in removed
+    assert clean(stream.getvalue()) == scenes.PATCH
 
 
 def test_a_long_line_of_a_diff_is_not_wrapped() -> None:
@@ -174,8 +183,44 @@ def test_on_a_terminal_the_spinner_is_gone_when_the_run_is(monkeypatch: pytest.M
         screen.emit(event)
     screen.close()
     text = stream.getvalue()
-    assert "I look at" in text  # a streamed reply is shown while somebody looks
+    assert "I look at" not in text  # what a model says is for -v
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
+
+
+def test_what_goes_on_is_named_with_its_time_and_fits_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "40")
+    moments = [0.0]
+    spinner = Spinner(console(Terminal()), lambda: moments[0])
+    spinner.say("", "Trying candidate patches (0 of 90 tried)")
+    moments[0] = 12.0
+    spinner.say("", "Trying candidate patches (40 of 90 tried)")
+    spinner.say("openai/strong", "verifying")
+    moments[0] = 75.0
+    first, second = spinner.drawn().plain.splitlines()
+    spinner.stop()
+    assert first[2:] == "Trying candidate patches … 1 min 15 s"
+    assert second[2:] == "openai/strong: verifying 1 min 3 s"
+    assert spinner.drawn().plain == ""
+
+
+@pytest.mark.parametrize("term", ["dumb", "xterm-256color"])
+def test_attempts_side_by_side_are_told_apart_and_a_narrow_terminal_breaks_no_command(
+    monkeypatch: pytest.MonkeyPatch, term: str
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    stream = Terminal()
+    narrow = console(stream, no_color=True)
+    narrow.size = ConsoleDimensions(40, 25)
+    screen = Screen(narrow, clock=lambda: 0.0)
+    for event in scenes.SIDE_BY_SIDE:
+        screen.emit(event)
+    screen.close()
+    show_result(narrow, scenes.RESULTS["failed"])
+    text = stream.getvalue()
+    assert ("\x1b[?25l" in text) is (term != "dumb")  # a spinner only where it can be taken away
+    if term == "dumb":
+        check("side-by-side-narrow", text)
 
 
 def test_a_screen_that_goes_away_stops_nothing() -> None:
