@@ -38,8 +38,10 @@ def set_up(invocation: Invocation, *, yes: bool) -> int:
     _show_machine(out, settings)
     _show_models(out, proposals)
     say(out)
+    there = file.exists()
     accepted = accept(proposals, file, yes=yes)
-    say(out, f"{'wrote' if not file.exists() and create(file) else 'kept'} {file}")
+    create(file)
+    say(out, f"{'kept' if there else 'wrote'} {file}")
     for name in accepted:
         say(out, f"accepted {name}")
     if budget_is_open and not yes:

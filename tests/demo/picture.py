@@ -15,13 +15,14 @@ import tempfile
 from io import StringIO
 from pathlib import Path
 
+import pexpect
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 SHOP = Path(__file__).parent / "shop"
-COLUMNS = 100
+COLUMNS = 112
 IDENTITY = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -34,33 +35,44 @@ IDENTITY = {
 
 
 def run() -> str:
-    """What the run prints, with its colours. Raises: CalledProcessError where it fixes nothing."""
+    """What the run prints, with its colours. Raises: RuntimeError where it fixes nothing."""
     with tempfile.TemporaryDirectory() as folder:
         shop = shutil.copytree(SHOP, Path(folder) / "shop", ignore=shutil.ignore_patterns("__pycache__"))
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": folder,
             "VIRTUAL_ENV": sys.prefix,
-            "FORCE_COLOR": "1",
             "TERM": "xterm-256color",
-            "COLUMNS": str(COLUMNS),
             "LC_ALL": "C.UTF-8",
             **IDENTITY,
         }
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "a small shop"]):
             subprocess.run(["git", *command], cwd=shop, env=environment, check=True)
-        acr = Path(sys.executable).parent / "acr"
-        done = subprocess.run(
-            [acr, "fix", "--allow", "builtin/repair", "--sandbox", "bubblewrap"],
-            cwd=shop,
+        acr = str(Path(sys.executable).parent / "acr")
+        terminal = pexpect.spawn(
+            acr,
+            ["fix", "--allow", "builtin/repair", "--sandbox", "bubblewrap"],
+            cwd=str(shop),
             env=environment,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
+            timeout=300,
+            dimensions=(60, COLUMNS),
         )
-        return done.stdout.replace(str(shop), "~/shop")
+        printed = str(terminal.read())
+        terminal.close()
+        if terminal.exitstatus != 0:
+            raise RuntimeError(printed)
+        return settled(printed).replace(str(shop), "~/shop")
+
+
+def settled(printed: str) -> str:
+    """What stays on the screen: a spinner's line is overwritten by the next one. Pure."""
+    kept = []
+    for line in printed.replace("\r\n", "\n").split("\n"):
+        last = re.sub(r"\x1b\[\?25[lh]|\x1b\[\d*A", "", re.split(r"\x1b\[2K|\r", line)[-1])
+        if last or not line:
+            kept.append(last)
+    return "\n".join(kept)
 
 
 def draw(printed: str) -> str:

@@ -108,6 +108,12 @@ def test_the_picture_shows_what_acr_prints_now() -> None:
         pytest.skip("the picture is one of bubblewrap")
     now, kept = words(draw(run())), words((ROOT / "docs" / "run.svg").read_text(encoding="utf-8"))
     # Which patches are found beside the right one, and how many lines of progress there are, is chance.
-    for line in ("running the tests", "verified the failing test now passes", "Fixed and verified.", "paid"):
+    for line in (
+        "baseline",
+        "verified the failing test now passes",
+        "Fixed and verified.",
+        "changed",
+        "paid",
+    ):
         found = [[each for each in lines if each.startswith(line)] for lines in (now, kept)]
         assert found[0] == found[1] != [], "run `make picture`"
