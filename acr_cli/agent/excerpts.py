@@ -56,6 +56,17 @@ def outline(text: str) -> str:
     return "\n".join(_joined(lines, defining)) if defining else ""
 
 
+def defined(text: str) -> list[str]:
+    """The names that the lines of a text define. Pure."""
+    return [match["name"] for line in text.splitlines() if (match := _DEFINES.match(line))]
+
+
+def stems_in(text: str) -> set[str]:
+    """The words of a text, and their parts, that tell something; a plural is its singular. Pure."""
+    words = (part for name in _NAME.findall(text) for part in re.split(r"_|(?<=[a-z])(?=[A-Z])", name))
+    return {word.lower().removesuffix("s") for word in words if len(word) > 3} - _COMMON
+
+
 def _joined(lines: Sequence[str], chosen: Sequence[int]) -> Iterable[str]:
     following = 0
     for number in [*chosen, len(lines)]:

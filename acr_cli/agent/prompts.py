@@ -29,6 +29,9 @@ _NO_TESTS = (".md", ".txt", ".json", ".toml", ".snap")
 _INNER_VALUES = re.compile(r"^E +\+ (?: {3,}where| +and) .*\n", re.MULTILINE)
 """What pytest says of the values of the values in an assertion."""
 
+_IDLE = re.compile(r"^(?: +[\^~]+[\^~ ]*|E +(?:Use -v to get more diff)?)\n", re.MULTILINE)
+"""Underlines below an expression, empty lines, advice to somebody at a terminal."""
+
 _CAPTURED_NOTHING = re.compile(r"^-{3,} Captured \w+(?: \w+)* -{3,}\n\s*(?=^-{3,} Captured|\Z)", re.MULTILINE)
 
 _ROLE = "You are a careful programmer at work in a copy of a git repository."
@@ -103,18 +106,28 @@ def user(step: Step, sight: Sight, repomap: RepoMap, *, room: int, whole_files: 
     paths = [style, *(path for path in at_hand if path != style)] if style else list(at_hand)
     room = room if whole_files else min(room, _ROOM)
     shown = contents(sight, paths, step, room=room, whole=whole_files, aside=found.aside)
-    if whole_files:
+    found_all = bool(found.led_to) and found.led_to <= shown.keys() and len(everything) > _SMALL
+    if whole_files and not found_all:
         others = [path for path in source_files(everything) if path not in paths]
         left = room - sum(map(len, shown.values()))
         shown |= contents(sight, others, step, room=min(left, _OTHERS), whole=True)
     sight.is_small = len(everything) <= _SMALL
     if not shown.keys() >= set(listed):
-        entire = [path for path in shown if not shown[path].startswith(path + IN_PARTS)]
-        tools = not whole_files
-        at_a_glance = overview(
-            sight, step, repomap, listed, everything, at_hand=at_hand, shown=entire, tools=tools
+        tests = {case.file for case in step.failures}
+        entire = [path for path in shown if path in tests or not shown[path].startswith(path + IN_PARTS)]
+        parts.append(
+            overview(
+                sight,
+                step,
+                repomap,
+                listed,
+                everything,
+                at_hand=at_hand,
+                shown=entire,
+                tools=not whole_files,
+                found=found_all,
+            )
         )
-        parts.append(at_a_glance)
     if style in shown:
         parts.append(f"{style} shows how tests are written here.")
     if shown:
@@ -150,19 +163,42 @@ def _task(step: Step) -> str:
 
 
 def _failures(cases: Sequence[CaseResult]) -> str:
+    """What failed and how; what an earlier test has said of the same failure is not said again."""
     lines = [f"{len(cases)} failing test{'s' if len(cases) > 1 else ''}:"]
+    said: dict[tuple[str, str], set[str]] = {}
     for number, case in enumerate(cases[:_FAILURES]):
-        detail = _INNER_VALUES.sub("", _CAPTURED_NOTHING.sub("", f"{case.detail.strip()}\n")).strip()
-        detail = cut(detail, _DETAIL if number < _FULL else _SHORT)
-        says = ": ".join(part for part in (case.exception, case.message) if part)
         lines.append(f"- {case.id}")
-        if says and not (case.message and case.message in detail and case.exception in detail):
+        same = said.setdefault((case.exception, case.message), set())
+        own = _detail(case).splitlines()
+        new = [line for line in own if line not in same]
+        if same and not new:
+            lines.append("  fails in the same way")
+            continue
+        detail = cut("\n".join(new), _DETAIL if number < _FULL else _SHORT)
+        says = ": ".join(part for part in (case.exception, case.message) if part)
+        if says and not same and not _tells(detail, case):
             lines.append(f"  {says}")
         lines += [detail] if detail else []
+        same.update(own)
     lines += [f"- {case.id}" for case in cases[_FAILURES : _FAILURES * 5]]
     if len(cases) > _FAILURES * 5:
         lines.append(f"- and {len(cases) - _FAILURES * 5} more")
     return "\n".join(lines)
+
+
+def _detail(case: CaseResult) -> str:
+    """A traceback without what says nothing: empty captures, inner values, underlines, the own name."""
+    detail = _CAPTURED_NOTHING.sub("", f"{case.detail.strip()}\n")
+    for idle in (_INNER_VALUES, _IDLE):
+        detail = idle.sub("", detail)
+    name = re.escape(case.id.rpartition("::")[2].partition("[")[0])
+    return re.sub(rf"^(\S+:\d+): in {name}$", r"\1", detail, flags=re.MULTILINE).strip() if name else detail
+
+
+def _tells(detail: str, case: CaseResult) -> bool:
+    """Whether a traceback says itself what was raised; an assertion's own words need no name before them."""
+    named = case.exception in detail or (case.exception == "AssertionError" and case.message != "")
+    return detail != "" and case.message in detail and named
 
 
 def _lesson(lesson: Lesson) -> str:

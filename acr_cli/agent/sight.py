@@ -7,8 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from acr_cli.agent.excerpts import excerpt, outline
+from acr_cli.agent.excerpts import defined, excerpt, outline, stems_in
 from acr_cli.agent.repomap.drawing import RepoMap
 from acr_cli.agent.text import Text, cut, numbered
 from acr_cli.agent.unseen import (
@@ -27,11 +28,13 @@ from acr_cli.records import Step, StepKind
 _LISTED = 300  # paths
 _FEW = 60  # paths that are simply listed: no map tells more
 _MAP = 6_000  # characters, where a listing is not shorter
+_MAP_BESIDE = 1_200  # the same where failing tests have led to the files that are shown
 _FOLDERS = 24  # named below the map
 _LEAST = 400  # characters; no room for a further file
 _WHOLE = 12_000  # characters of a file that is shown whole
 _TEST_WHOLE = 500  # the same of a failing test's file, of which most is about other things
 _SMALL = 3_000  # characters of a file that is shown whole where nothing in it is pointed to
+_SECOND_HAND = 3_000  # characters of all files together that nothing but a file at hand points to
 _EXCERPT = 6_000  # characters of the parts of a longer one
 IN_PARTS = " (in parts)"
 """Stands behind the path of a file that is not shown whole."""
@@ -136,13 +139,14 @@ def overview(
     at_hand: Sequence[str],
     shown: Collection[str],
     tools: bool,
+    found: bool = False,
 ) -> str:
     """The repository at a glance, never longer than the list of its first paths would be. `listed` are all of
     its paths, `everything` those of files that may be read.
 
     A few files are listed. Of more a model with tools gets how many files each folder has, and the map, seen
-    from the files at hand and without those that are shown whole. One without tools needs the paths to ask
-    for, as far as they go."""
+    from the files at hand and without those that are shown; a short one where what matters is `found`.
+    One without tools needs the paths to ask for, as far as they go."""
     paths = f"The files of the repository:\n{listing(listed)}"
     if len(listed) <= (_FEW if tools else _LISTED):
         return paths
@@ -155,8 +159,10 @@ def overview(
         named=dict.fromkeys(tried, 0.5) | dict.fromkeys(at_hand, 1.0),
         words="\n".join((step.text, *failures)),
         hidden=shown,
-        room=min(_MAP, len(paths)) - len(folders) - len(_ABOUT_MAP),
+        room=min(_MAP_BESIDE if found else _MAP, len(paths)) - len(folders) - len(_ABOUT_MAP),
     )
+    if not drawn and found:
+        return folders.rstrip()
     return f"{folders}{_ABOUT_MAP}{drawn}" if drawn else paths
 
 
@@ -169,14 +175,16 @@ def listing(files: Sequence[str]) -> str:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AtHand:
     """Files worth a look, the likeliest first. `aside` are those of them that are merely imported by a
-    failing test, where something else is pointed to."""
+    failing test, where something else is pointed to. `led_to` are those that failing tests lead to."""
 
     paths: tuple[str, ...]
     aside: frozenset[str] = frozenset()
+    led_to: frozenset[str] = frozenset()
 
 
 def files_at_hand(step: Step, sight: Sight, everything: Sequence[str]) -> AtHand:
-    """Files that are named, that stand in tracebacks, or that the failing tests import.
+    """Files that are named, that stand in tracebacks, or that the failing tests import; then what these
+    import, if it is short and has to do with the step.
 
     `everything` are the paths that may be seen."""
     known = set(everything)
@@ -187,13 +195,35 @@ def files_at_hand(step: Step, sight: Sight, everything: Sequence[str]) -> AtHand
         *_mentioned(step.text, everything),
         *(path for path in _mentioned(details, everything) if path not in tests),
     ]
-    pointed = {*found, *tests}
+    pointed, words = {*found, *tests}, f"{step.text}\n{details}"
     for test in dict.fromkeys(tests):
         source = sight.quietly(test)
         part = excerpt(test, source, step, room=_EXCERPT) or source
+        words += part
         found += _imported(source, everything, used=_IMPORT.sub("", part))
-    aside = set(found) - pointed if pointed - set(tests) else set()
-    return AtHand(paths=tuple(dict.fromkeys([*found, *tests])), aside=frozenset(aside))
+    led_to = (set(found) if tests else set()) - set(tests)
+    aside = led_to - pointed if pointed - set(tests) else set()
+    found += _second_hand([path for path in found if path not in aside], sight, everything, words)
+    return AtHand(
+        paths=tuple(dict.fromkeys([*found, *tests])), aside=frozenset(aside), led_to=frozenset(led_to)
+    )
+
+
+def _second_hand(paths: Iterable[str], sight: Sight, everything: Sequence[str], words: str) -> list[str]:
+    """Short files that these import, and whose name or whose definitions' names stand among `words`: to ask
+    for one would cost more than to be shown it."""
+    said, room, chosen = stems_in(words), _SECOND_HAND, list[str]()
+    for path in dict.fromkeys(paths):
+        source = sight.quietly(path)
+        for other in _imported(source, everything, used=_IMPORT.sub("", source)):
+            text = sight.quietly(other)
+            if other in chosen or not 0 < len(text) <= room:
+                continue
+            name = PurePosixPath(other).stem
+            if said & stems_in(f"{name} {' '.join(defined(text))}"):
+                chosen.append(other)
+                room -= len(text)
+    return chosen
 
 
 def contents(

@@ -100,3 +100,43 @@ def test_of_what_a_failing_test_imports_it_is_what_it_uses_that_is_shown(tree) -
     text = user(what, Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
     assert "\ncalc.py\n```\n" in text
     assert "\nb.py\n```\n" not in text
+
+
+def test_what_an_earlier_failure_has_said_is_not_said_again(tree) -> None:
+    here = "test_calc.py:9: in test_{}\n    {}\n           ^^^^^^^\n"
+    where = here + "calc.py:2: in add\n    return a - b\nE   TypeError: no"
+    raised = {"exception": "TypeError", "message": "no"}
+    what = step(
+        failures=(
+            failing(where.format("one", "add(1)"), id="t::test_one", **raised),
+            failing(where.format("one", "add(1)"), id="t::test_one[2]", **raised),
+            failing(where.format("two", "add(2)"), id="t::test_two", **raised),
+            failing("calc.py:2: in add\nE   TypeError: other", id="t::test_three", exception="TypeError"),
+        )
+    )
+    text = user(what, Sight(tree), RepoMap(None), room=60_000, whole_files=False).content
+    said = text[text.index("- t::test_one") : text.index("The tests are run")]
+    assert said == (
+        "- t::test_one\ntest_calc.py:9\n    add(1)\ncalc.py:2: in add\n    return a - b\nE   TypeError: no\n"
+        "- t::test_one[2]\n  fails in the same way\n"
+        "- t::test_two\n    add(2)\n"
+        "- t::test_three\ncalc.py:2: in add\nE   TypeError: other\n\n"
+    )
+
+
+def test_a_short_file_that_the_failure_is_about_is_shown_though_another_imports_it(tree) -> None:
+    (tree.root / "calc.py").write_text(
+        "from a import Reader\nfrom b import shelf\n\n\ndef add(a, b):\n    return Reader(a, shelf)\n"
+    )
+    (tree.root / "a.py").write_text("class Reader:\n    name = 'Ann'\n")
+    (tree.root / "b.py").write_text("def shelf():\n    return 'top'\n")
+    text = user(
+        step(text="What readers owe is added up."), Sight(tree), RepoMap(None), room=60_000, whole_files=False
+    ).content
+    assert "\na.py\n```\nclass Reader:\n    name = 'Ann'\n```" in text
+    assert "\nb.py\n```" not in text
+    (tree.root / "a.py").write_text("class Reader:\n" + "    name = 'Ann'\n" * 300)
+    text = user(
+        step(text="What readers owe is added up."), Sight(tree), RepoMap(None), room=60_000, whole_files=False
+    ).content
+    assert "\na.py\n```" not in text

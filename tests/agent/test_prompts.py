@@ -104,6 +104,20 @@ def test_a_file_too_large_to_be_shown_is_on_the_map(tmp_path) -> None:
     assert "\ncalc.py\n    1: def add(a, b):" in overview
 
 
+def test_where_failing_tests_lead_to_what_is_shown_the_map_is_short(tmp_path) -> None:
+    tree = large(tmp_path, 400)
+    uses = "from src.logic import totals\nfrom src.package0.module_0 import work_0\n\n\n"
+    (tree.root / "calc.py").write_text(uses + "def add(a, b):\n    return work_0(totals([a, b]))\n")
+    told, wished = (
+        text[text.index("The repository has") : text.index("Files as they are now")]
+        for text in (prompt(tree), prompt(tree, step(failures=(), text="calc.py: add must add.")))
+    )
+    assert len(told) < 1_250
+    assert len(wished) > 1_500
+    assert "src/logic.py\n    4: def totals(rows):" in told
+    assert "test_calc.py\n" not in told
+
+
 def test_what_was_tried_before_is_where_the_map_begins_too(tmp_path) -> None:
     lesson = Lesson(candidate="weak", patch="--- a/x\n+++ b/src/package3/module_77.py\n", reason="no")
     text = prompt(large(tmp_path, 100), step(lessons=(lesson,), failures=()))
