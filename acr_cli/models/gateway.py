@@ -53,6 +53,7 @@ LEAST_TOKENS = 256
 
 _BYTES_PER_TOKEN = 4.0  # what text and code have on average
 _BYTES_PER_TOKEN_AT_LEAST = 3.0  # for what must not be underestimated: money
+_CHARACTERS_PER_TOKEN_AT_MOST = 16  # of any reply as a whole
 _LONGEST_WAIT = 60.0  # seconds between two tries
 _EMPTY = "Is base_url right? Proxies and portals answer with pages that hold nothing for a program."
 _SHORT_CONTEXT = 8192  # tokens; Ollama's own default cuts most prompts of this kind
@@ -180,6 +181,9 @@ class LiteLLM:
                 self._emit(ModelText(text=text))
             if budget.remaining_seconds <= 0:
                 raise BudgetExhausted("The time of this run is used up.", hint="Raise --max-time.")
+            if hearing.size > max(reply_tokens, LOCAL_REPLY_TOKENS) * _CHARACTERS_PER_TOKEN_AT_MOST:
+                hearing.finish = "length"  # as of a server that heeds what a reply may have
+                break
         if hearing.tool_calls and hearing.extras:
             self._extras[hearing.tool_calls[0].id] = hearing.extras
 

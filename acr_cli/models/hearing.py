@@ -29,6 +29,7 @@ class Hearing:
     written: int = 0  # tokens of the prompt that the provider has put into its cache
     finish: str = ""
     begun: bool = False  # the provider has started to answer, and to count
+    size: int = 0  # characters of all that was said
     _calls: dict[int, _Call] = field(default_factory=dict)
 
     def hear(self, chunk: Any) -> str:
@@ -46,11 +47,13 @@ class Hearing:
             self._hear_call(piece)
         if reasoning := getattr(delta, "reasoning_content", None):
             self.reasoning.append(str(reasoning))
+            self.size += len(str(reasoning))
         for block in getattr(delta, "thinking_blocks", None) or ():
             self._hear_block(dict(block))
         text = str(delta.content or "")
         if text:
             self.text.append(text)
+            self.size += len(text)
         return text
 
     def _hear_call(self, piece: Any) -> None:
@@ -65,6 +68,7 @@ class Hearing:
         call.id = call.id or piece.id or ""
         call.name = call.name or piece.function.name or ""
         call.arguments.append(piece.function.arguments or "")
+        self.size += len(call.arguments[-1])
 
     def _hear_block(self, block: dict[str, Any]) -> None:
         last = self.blocks[-1] if self.blocks else None

@@ -356,6 +356,16 @@ def test_a_model_on_this_machine_is_not_left_to_ramble() -> None:
         assert [request.body["max_tokens"] for request in server.requests] == [1024, 8192]
 
 
+def test_a_server_that_does_not_heed_how_long_a_reply_may_be_is_cut_short() -> None:
+    with LoopbackServer({"m": [Say(text="on and on " * 4_000)]}) as server:
+        free = Price(input=0, output=0)
+        asked = candidate(server.base_url, local=True, context_window=8192, price=free)
+        reply = line().ask(asked)
+        limit = server.requests[0].body["max_tokens"]
+    assert reply.finish == "length"
+    assert limit <= len(reply.content) / 16 < limit + 10
+
+
 def test_ollama_is_given_a_context_and_its_usage_is_read() -> None:
     long = (Message(role="user", content="word " * 8000),)
     said = Say(text="ok", usage=Usage(input_tokens=9000, output_tokens=3))
