@@ -2,31 +2,63 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import functools
 import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from acr_cli.cli.toml import literal
 from acr_cli.errors import ConfigurationError, UsageError
 from acr_cli.settings import BY_NAME, KEYS, Key, Settings, parse
 from acr_cli.settings.keys import nearest
 from acr_cli.settings.lines import flatten
+from acr_cli.settings.sources import text_of
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _alone(change: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Path, P], T]:
+    """A change of a file, made so that another acr that changes it at the same moment waits: nothing is lost.
+
+    The folder itself is locked: no file is left in it. Where a file system has no locks, nobody waits."""
+
+    @functools.wraps(change)
+    def locked(path: Path, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            folder = path.resolve().parent
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(folder, os.O_RDONLY)
+        except (OSError, RuntimeError) as error:
+            raise _unwritable(path, error) from error
+        try:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            return change(path, *args, **kwargs)
+        finally:
+            os.close(descriptor)
+
+    return locked
+
+
+@_alone
 def set_key(path: Path, name: str, text: str) -> object:
     """Set one key and return what stands in the file now. Raises: UsageError, ConfigurationError."""
     key = _known(name)
-    value = as_written(key, text, parse(key, text, name, UsageError))
+    value = as_written(key, text, parse(key, _encodable(name, text), name, UsageError))
     document = _read(path)
     table, _, last = name.rpartition(".")
-    home: Any = document.get(table, {}) if table else document
+    home = _table(path, document, table)
     if last not in home and (changed := uncommented(document.as_string(), name, value)):
         write_text(path, changed)
         return value
@@ -35,6 +67,22 @@ def set_key(path: Path, name: str, text: str) -> object:
     home[last] = value
     _write(path, document)
     return value
+
+
+def _table(path: Path, document: TOMLDocument, name: str) -> Any:
+    """One table of a file, {} where it is not there. Raises: ConfigurationError where it is no table."""
+    table = document.get(name, {}) if name else document
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(f"{path}: {name!r} is no table.", hint=f"Write [{name}] there.")
+    return table
+
+
+def _listed(path: Path, document: TOMLDocument, name: str) -> Any:
+    """One list of a file, [] where it is not there. Raises: ConfigurationError where it is none."""
+    listed: Any = document.get(name, [])
+    if not isinstance(listed, list):
+        raise ConfigurationError(f"{path}: {name!r} is no list.")
+    return listed
 
 
 def uncommented(text: str, name: str, value: object) -> str:
@@ -51,6 +99,7 @@ def uncommented(text: str, name: str, value: object) -> str:
     return ""
 
 
+@_alone
 def unset_key(path: Path, name: str) -> bool:
     """Take one key out of the file, whose line then says the default; whether it was there.
 
@@ -58,7 +107,7 @@ def unset_key(path: Path, name: str) -> bool:
     key = _known(name)
     document = _read(path)
     table, _, last = name.rpartition(".")
-    home: Any = document.get(table, {}) if table else document
+    home = _table(path, document, table)
     if not path.exists() or last not in home:
         return False
     default = getattr(Settings(home=Path()), key.field)
@@ -101,6 +150,7 @@ def _says(text: str, name: str, value: object) -> bool:
         return False
 
 
+@_alone
 def set_in_project(path: Path, name: str, text: str) -> object:
     """The same in a repository's own file, which may hold few keys.
 
@@ -113,15 +163,27 @@ def set_in_project(path: Path, name: str, text: str) -> object:
         raise UsageError(f"A repository may not set {name}.", hint=f"It may narrow {names}.")
     if path.is_symlink():
         raise UsageError(f"{path} is a link, which acr does not follow.", hint="Put a file in its place.")
-    value = as_written(key, text, parse(key, text, name, UsageError))
+    value = as_written(key, text, parse(key, _encodable(name, text), name, UsageError))
     document = _read(path) if path.exists() else tomlkit.document()
     table, _, last = name.rpartition(".")
-    home: Any = document.setdefault(table, {}) if table else document
+    if table:
+        _table(path, document, table)
+        document.setdefault(table, {})
+    home = _table(path, document, table)
     home[last] = value
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
     _write(path, document)
     path.chmod(mode)
     return value
+
+
+def _encodable(name: str, text: str) -> str:
+    """The text. Raises: UsageError for bytes that are no text, which the shell passed on."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"The value of {name} is not UTF-8 text.") from None
+    return text
 
 
 def as_written(key: Key, text: str, value: object) -> object:
@@ -133,6 +195,7 @@ def as_written(key: Key, text: str, value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+@_alone
 def add_model(path: Path, entry: Mapping[str, object]) -> None:
     """Append a `[[model]]`. Raises: ConfigurationError."""
     import tomlkit
@@ -148,15 +211,16 @@ def add_model(path: Path, entry: Mapping[str, object]) -> None:
             table[name] = value
     if "model" not in document:
         document["model"] = tomlkit.aot()
-    models: Any = document["model"]
+    models = _listed(path, document, "model")
     models.append(table)
     _write(path, document)
 
 
+@_alone
 def remove_model(path: Path, identifier: str) -> int:
     """Remove every `[[model]]` of this id; how many there were. Raises: ConfigurationError."""
     document = _read(path)
-    models: Any = document.get("model", [])
+    models = _listed(path, document, "model")
     places = [n for n, model in enumerate(models) if model.get("id") == identifier]
     for place in reversed(places):
         del models[place]
@@ -167,18 +231,20 @@ def remove_model(path: Path, identifier: str) -> int:
     return len(places)
 
 
+@_alone
 def accept_providers(path: Path, names: Sequence[str]) -> None:
     """Add to the accepted providers. Raises: ConfigurationError."""
     document = _read(path)
-    known = [str(name) for name in document.get("providers", [])]
+    known = [str(name) for name in _listed(path, document, "providers")]
     document["providers"] = [*known, *(name for name in names if name not in known)]
     _write(path, document)
 
 
+@_alone
 def reject_provider(path: Path, name: str) -> bool:
     """Take one of the accepted providers back; whether it was one. Raises: ConfigurationError."""
     document = _read(path)
-    known = [str(each) for each in document.get("providers", [])]
+    known = [str(each) for each in _listed(path, document, "providers")]
     if name not in known:
         return False
     if left := [each for each in known if each != name]:
@@ -215,6 +281,7 @@ def template() -> str:
     return "\n".join(lines) + "\n"
 
 
+@_alone
 def create(path: Path) -> bool:
     """Write the template where no file is; whether it was written. Raises: ConfigurationError."""
     if path.exists():
@@ -228,12 +295,11 @@ def _read(path: Path) -> TOMLDocument:
     from tomlkit.exceptions import TOMLKitError
 
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else template()
-        return tomlkit.parse(text)
+        return tomlkit.parse(text_of(path) if path.exists() else template())
     except TOMLKitError as error:
         raise ConfigurationError(f"{path} is not valid TOML: {error}.") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _write(path: Path, document: TOMLDocument) -> None:
@@ -263,4 +329,9 @@ def write_text(path: Path, text: str) -> None:
         finally:
             Path(name).unlink(missing_ok=True)
     except OSError as error:
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror}.") from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: Exception) -> ConfigurationError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return ConfigurationError(f"{path} cannot be written: {reason}.")

@@ -19,6 +19,7 @@ from acr_cli.settings.records import ModelEntry, Settings
 
 PROJECT_FILE = ".acr.toml"
 PROJECT_BYTES = 64 * 1024  # a longer project file is refused
+USER_BYTES = 1024**2  # and a longer file of the user's
 # The loosest value first.
 _STRICTEST: Mapping[str, Sequence[object]] = {
     "sandbox": ("none", "bubblewrap", "auto", "docker"),  # `auto` is never looser than bubblewrap
@@ -103,7 +104,7 @@ def load_environment(environ: Mapping[str, str] = os.environ, *, home: Path | No
 
 
 def _dotenv(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(_read(path).splitlines(), start=1):
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
         text = line.strip().removeprefix("export ").strip()
         if not text or text.startswith("#"):
             continue
@@ -140,12 +141,16 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _read(path: Path) -> str:
-    """Raises: ConfigurationError; also for what never ends, such as a pipe or a device."""
+def text_of(path: Path) -> str:
+    """What a file of the user's says, without the mark that some editors put in front of UTF-8.
+
+    Raises: ConfigurationError; also for what never ends, such as a pipe, and for what is too long."""
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise ConfigurationError(f"{path} cannot be read: it is no file.")
-        return path.read_text(encoding="utf-8")
+        if path.is_file() and path.stat().st_size > USER_BYTES:
+            raise ConfigurationError(f"{path} is larger than {USER_BYTES // 1024} KiB.")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -153,7 +158,7 @@ def _read(path: Path) -> str:
 
 
 def _read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    text = _read(path)
+    text = text_of(path)
     try:
         return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:

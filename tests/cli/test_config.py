@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pexpect
@@ -21,6 +23,7 @@ from acr_cli.cli.edit_config import (
     unset_key,
 )
 from acr_cli.cli.toml import literal
+from acr_cli.errors import ConfigurationError, UsageError
 from acr_cli.settings import KEYS, Settings, load
 
 PROGRAM = Path(sys.executable).parent / "acr"
@@ -234,6 +237,49 @@ def test_a_linked_config_file_stays_a_link(file: Path, tmp_path: Path) -> None:
     set_key(file, "attempts", "9")
     assert file.is_symlink()
     assert "attempts = 9" in real.read_text()
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_read_and_changed(file: Path) -> None:
+    file.write_text(f"\ufeff{MINE}", encoding="utf-8")
+    assert load(environ={"ACR_HOME": str(file.parent)}).settings.max_cost == 2
+    set_key(file, "max_cost", "3")
+    assert tomllib.loads(file.read_text(encoding="utf-8"))["max_cost"] == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "change", "says"),
+    [
+        (b"memory = 5\n", lambda path: set_key(path, "memory.bound", "3"), "'memory' is no table."),
+        (b"memory = 5\n", lambda path: unset_key(path, "memory.bound"), "'memory' is no table."),
+        (b"model = 5\n", lambda path: remove_model(path, "openai/x"), "'model' is no list."),
+        (b"providers = 'x'\n", lambda path: accept_providers(path, ["x"]), "'providers' is no list."),
+        (b"test = '\xfc'\n", lambda path: set_key(path, "commit", "yes"), "is not UTF-8 text."),
+        (b"# x\n" * 300_000, lambda path: set_key(path, "commit", "yes"), "is larger than 1024 KiB."),
+    ],
+)
+def test_a_file_of_another_shape_is_named_and_kept(
+    file: Path, content: bytes, change: Callable[[Path], object], says: str
+) -> None:
+    file.write_bytes(content)
+    with pytest.raises(ConfigurationError) as caught:
+        change(file)
+    assert caught.value.message.startswith(str(file))
+    assert caught.value.message.endswith(says)
+    assert file.read_bytes() == content
+
+
+def test_bytes_that_are_no_text_are_no_value(file: Path) -> None:
+    with pytest.raises(UsageError, match="The value of test is not UTF-8 text"):
+        set_key(file, "test", "a\udcff")
+    assert file.read_text() == MINE
+
+
+def test_changes_at_the_same_moment_are_all_kept(file: Path) -> None:
+    names = [f"provider{number}" for number in range(12)]
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda name: accept_providers(file, [name]), names))
+    assert set(tomllib.loads(file.read_text())["providers"]) == set(names)
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
 def test_a_broken_file_is_not_touched(acr, file: Path) -> None:
