@@ -309,7 +309,7 @@ def leftovers(settings: Settings) -> Check:
 
 def completion(_: Settings) -> Check:
     """Whether the user's shell completes; where not, how it would."""
-    from acr_cli.cli.completion_install import install, installed_at, shell_in_use
+    from acr_cli.cli.completion_install import install, installed_at, question, shell_in_use
 
     shell = shell_in_use(os.environ)
     if not shell:
@@ -324,7 +324,7 @@ def completion(_: Settings) -> Check:
         says=f"not installed for {shell}",
         hint="`acr completion -h` says how; --fix does it.",
         mend=lambda: install(shell, os.environ),
-        asks=f"Install the completion of {shell}?",
+        asks=question(shell, os.environ),
     )
 
 

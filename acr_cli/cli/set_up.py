@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -44,11 +45,14 @@ def set_up(invocation: Invocation, *, yes: bool) -> int:
     say(out, f"{'kept' if there else 'wrote'} {file}")
     for name in accepted:
         say(out, f"accepted {name}")
+    without = not (proposals or settings.models or settings.providers)
     if budget_is_open and not yes:
-        set_key(file, "max_cost", _budget(settings.max_cost))
+        set_key(file, "max_cost", _budget("max_cost", "for one run", f"{settings.max_cost:g}"))
+        if not without and (month := _budget("max_cost_month", "a month, all runs together", "")):
+            set_key(file, "max_cost_month", month)
     settings = invocation.settings()
-    say(out, f"a run may cost {usd(settings.max_cost)} at most: `acr config set max_cost USD` changes it")
-    if not proposals and not settings.models and not settings.providers:
+    _show_budget(out, settings)
+    if without:
         say(out, "No provider's key and no local server was found. " + _WITHOUT)
     else:
         say(
@@ -95,18 +99,27 @@ def _show_models(out: Console, proposals: Sequence[Proposal]) -> None:
             say(out, f"  {variable} is set: `acr models add {provider}/NAME` adds a model of {provider}.")
 
 
-def _budget(usual: float) -> str:
-    """What may be spent on one run, as it was typed; asked again until it can be read."""
+def _show_budget(out: Console, settings: Settings) -> None:
+    """What may be spent, and how to change it."""
+    say(out, f"a run may cost {usd(settings.max_cost)} at most: `acr config set max_cost USD` changes it")
+    month = settings.max_cost_month
+    all_runs = "any sum" if math.isinf(month) else f"{usd(month)} at most"
+    say(out, f"all runs of a month may cost {all_runs}: `acr config set max_cost_month USD` changes it")
+
+
+def _budget(key: str, what: str, usual: str) -> str:
+    """What may be spent, as it was typed, or the usual; asked again until it can be read."""
     while True:
-        sys.stderr.write(f"At most how many USD for one run? [{usual:g}] ")
+        sys.stderr.write(f"At most how many USD {what}? [{usual or 'no limit'}] ")
         sys.stderr.flush()
         line = sys.stdin.readline()
-        text = line.strip() or f"{usual:g}"
+        text = line.strip() or usual
         try:
-            parse(BY_NAME["max_cost"], text, "max_cost", UsageError)
+            if text:
+                parse(BY_NAME[key], text, key, UsageError)
         except UsageError as error:
             sys.stderr.write(f"{error.message}\n")
             if not line:
-                return f"{usual:g}"
+                return usual
             continue
         return text.removeprefix("$")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tomllib
 from collections.abc import Callable
@@ -307,6 +308,7 @@ def test_init_with_yes_accepts_and_keeps_what_is_there(acr, acr_home: Path) -> N
     assert "sk-not" not in done.stdout + done.stderr + (acr_home / "config.toml").read_text()
     assert load().settings.providers == ("openai",)
     set_key(acr_home / "config.toml", "attempts", "9")
+    assert f"wrote {acr_home}" in done.stdout
     assert "kept" in acr("config", "init", "--yes", env=KEY).stdout
     assert load().settings.attempts == 9
 
@@ -319,10 +321,14 @@ def test_init_finds_a_key_in_the_home(acr, acr_home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("answers", "want"),
-    [(["y", "0.25"], (("openai",), 0.25)), (["n", ""], ((), 1.0)), (["", "much", "$2"], ((), 2.0))],
+    [
+        (["y", "0.25", "20"], (("openai",), 0.25, 20.0)),
+        (["n", "", ""], ((), 1.0, math.inf)),
+        (["", "much", "$2", "little", "$9"], ((), 2.0, 9.0)),
+    ],
 )
 def test_init_asks_on_a_terminal(
-    acr_home: Path, monkeypatch, answers: list[str], want: tuple[tuple[str, ...], float]
+    acr_home: Path, monkeypatch, answers: list[str], want: tuple[tuple[str, ...], float, float]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY["OPENAI_API_KEY"])
     monkeypatch.setenv("ACR_SANDBOX", "none")
@@ -330,13 +336,13 @@ def test_init_asks_on_a_terminal(
     child.expect(r"send your code to openai\? \[y/N\] ")
     child.sendline(answers[0])
     for each in answers[1:]:
-        child.expect(r"USD for one run\? \[1\] ")
+        child.expect(r"USD (for one run\? \[1\]|a month, all runs together\? \[no limit\]) ")
         child.sendline(each)
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
     settings = load().settings
-    assert (settings.providers, settings.max_cost) == want
+    assert (settings.providers, settings.max_cost, settings.max_cost_month) == want
     assert {"providers", "max_cost"} <= settings.origins.keys()
 
 

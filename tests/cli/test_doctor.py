@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -114,6 +116,28 @@ def test_completion_is_installed_with_consent_only(acr, acr_home: Path, tmp_path
     place = Path(installed["says"].removeprefix("mended: wrote ").partition(";")[0])
     assert place.read_text() == acr("completion", shell).stdout
     assert checked(acr, env=env)["completion"]["says"] == f"{shell}: {place}"
+
+
+@pytest.mark.shells
+@pytest.mark.parametrize("mine", ["", "# mine\nautoload -Uz compinit\ncompinit -u\n"], ids=["none", "own"])
+def test_a_new_zsh_completes_once_it_was_told(acr, acr_home: Path, tmp_path: Path, mine: str) -> None:
+    (tmp_path / ".zshrc").write_text(mine)
+    env = {**QUICK, "SHELL": "/usr/bin/zsh", "HOME": str(tmp_path), "ACR_HOME": str(acr_home)}
+    for _ in range(2):
+        checked(acr, "--fix", "--yes", env={**env, "ZDOTDIR": str(tmp_path)})
+    said = (tmp_path / ".zshrc").read_text()
+    assert (said.count(".zfunc"), said.count("compinit"), mine in said) == (1, 2, True)
+    asked = ["zsh", "-ic", "print -r -- known=$_comps[acr]"]
+    done = subprocess.run(
+        asked,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ZDISABLE_COMPFIX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert "known=_acr" in done.stdout, done.stderr
 
 
 def test_yes_without_fix_is_refused(acr) -> None:
