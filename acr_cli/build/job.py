@@ -40,7 +40,6 @@ from acr_cli.protocols import (
     Gateway,
     Judge,
     Limits,
-    Observer,
     Policy,
     Sandbox,
     Store,
@@ -57,6 +56,7 @@ from acr_cli.worktree.tree import RunTree
 from acr_cli.worktree.unasked import unasked
 
 if TYPE_CHECKING:
+    from acr_cli.context.observer import RepositoryObserver
     from acr_cli.verifier.verifier import Verifier as TestVerifier
 
 
@@ -134,6 +134,7 @@ class Job:
     ) -> Parts:
         """All that a loop on this tree is wired from; `copied_from` is where its files are as well."""
         from acr_cli.agent.planning import RepositoryPlanner
+        from acr_cli.context.observer import Completing
         from acr_cli.verifier.explain import explain_failure
 
         settings = self.settings
@@ -144,6 +145,7 @@ class Job:
             with lock:
                 return tree.changed(start)
 
+        observer = self.observer(tree.root, store, first=self._asked)
         width = self._width()
         branches = Branches(
             tree=tree,
@@ -159,12 +161,12 @@ class Job:
             tree=tree,
             sandbox=sandbox,
             planner=RepositoryPlanner(plan_only=settings.plan_only, own_tests=settings.own_tests),
-            observer=self.observer(tree.root, store),
+            observer=observer,
             policy=self.policy(budget),
             candidates=self.pool,
             backends=self.backends(copied_from, changed),
             verifier=verifier,
-            store=store,
+            store=Completing(store, observer),
             budget=budget,
             explain=explain_failure,
             emit=self.emit,
@@ -223,8 +225,17 @@ class Job:
         answers = self.answers() if asked else None
         return answers.plan(steps) if answers else steps
 
-    def observer(self, root: Path, store: Store) -> Observer:
-        """What looks at the steps of a run on the files below `root`."""
+    def _asked(self) -> None:
+        """Wait until a model can be asked: what is loaded meanwhile would only delay that."""
+        if any(candidate.model for candidate in self.pool):
+            from acr_cli.models.gateway import warm
+
+            warm()
+
+    def observer(
+        self, root: Path, store: Store, *, first: Callable[[], None] | None = None
+    ) -> RepositoryObserver:
+        """What looks at the steps of a run on the files below `root`; with `first`, for `Completing`."""
         from acr_cli.context.observer import RepositoryObserver, prompt_tokens
 
         def size(step: Step) -> int:
@@ -237,6 +248,8 @@ class Job:
             repository=self.repository.identity,
             size=size,
             emit=self.emit,
+            first=first,
+            lone=len(self.pool) == 1,
         )
 
     def backends(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from threading import Lock, Thread
 
-from acr_cli.errors import StoreError
+from acr_cli.errors import AcrError, ConfigurationError, StoreError
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import Embedder, Store
-from acr_cli.records import Context, Neighbour, Step, Tally
+from acr_cli.records import Context, Neighbour, Outcome, Step, Tally
 
 _ABSOLUTE = re.compile(r"(?<![\w./~])~?/(?:[\w.@+-]+/)+([\w.@+-]+)")
 _LINES = 12
@@ -19,7 +22,11 @@ class RepositoryObserver:
     """Implements `protocols.Observer` for the steps of one run.
 
     The embedder is opened on the first look, since it costs more than all the rest. A memory that cannot be
-    read is reported, and the run goes on without it."""
+    read is reported, and the run goes on without it.
+
+    With `first` vectors are put off where no choice depends on them: where nothing is remembered, and where
+    there is but one candidate (`lone`). Such a context has none; it is made in a thread once `first` has been
+    waited for, and outcomes get it on their way through `Completing`."""
 
     def __init__(
         self,
@@ -29,6 +36,8 @@ class RepositoryObserver:
         repository: str,
         size: Callable[[Step], int],
         emit: Emit,
+        first: Callable[[], None] | None = None,
+        lone: bool = False,
     ) -> None:
         self._open = embedder
         self._embedder: Embedder | None = None
@@ -36,12 +45,14 @@ class RepositoryObserver:
         self._repository = repository
         self._size = size
         self._emit = emit
+        self._first = first
+        self._lone = lone
+        self._lock = Lock()
         self._vectors: dict[str, tuple[float, ...]] = {}
 
     def observe(self, step: Step, *, failed: Sequence[str], unavailable: Sequence[str]) -> Context:
         text = step_text(step)
-        vector, key = self._embed(text)
-        neighbours, tallies = self._recall(vector, key)
+        vector, key, neighbours, tallies = self._recall(text)
         return Context(
             text=text,
             vector=vector,
@@ -58,19 +69,61 @@ class RepositoryObserver:
             tallies=tallies,
         )
 
-    def _recall(self, vector: tuple[float, ...], key: str) -> tuple[tuple[Neighbour, ...], tuple[Tally, ...]]:
+    def embed(self, text: str) -> tuple[tuple[float, ...], str]:
+        """The vector of a text and the key of what made it, made once. Raises: ConfigurationError."""
+        with self._lock:
+            if self._embedder is None:
+                self._embedder = self._open()
+            if text not in self._vectors:
+                self._vectors[text] = tuple(self._embedder.embed([text])[0])
+            return self._vectors[text], self._embedder.key
+
+    def _recall(self, text: str) -> tuple[tuple[float, ...], str, tuple[Neighbour, ...], tuple[Tally, ...]]:
+        """The vector of a text with its key, and what memory knows."""
         try:
-            return self._store.neighbours(vector, key), self._store.tallies()
+            tallies = self._store.tallies()
+            if self._first is not None and (self._lone or not tallies):
+                Thread(target=self._embed_later, args=(text, self._first), daemon=True).start()
+                return (), "", (), tallies
+            vector, key = self.embed(text)
+            return vector, key, self._store.neighbours(vector, key), tallies
         except StoreError as error:
             self._emit(Notice(level="warning", text=f"Going on without memory: {error.message}"))
-            return (), ()
+            return *self.embed(text), (), ()
 
-    def _embed(self, text: str) -> tuple[tuple[float, ...], str]:
-        if self._embedder is None:
-            self._embedder = self._open()
-        if text not in self._vectors:
-            self._vectors[text] = tuple(self._embedder.embed([text])[0])
-        return self._vectors[text], self._embedder.key
+    def _embed_later(self, text: str, first: Callable[[], None]) -> None:
+        first()
+        with suppress(ConfigurationError):  # said where the outcome is to be remembered
+            self.embed(text)
+
+
+class Completing:
+    """A `Store` whose outcomes get the vectors that were put off when their steps were looked at."""
+
+    def __init__(self, store: Store, observer: RepositoryObserver) -> None:
+        self._store = store
+        self._observer = observer
+
+    def remember(self, outcome: Outcome) -> None:
+        """As `Store.remember`. Raises: StoreError, also where no vector can be made."""
+        if not outcome.embedder:
+            try:
+                vector, key = self._observer.embed(outcome.text)
+            except AcrError as error:
+                raise StoreError(error.message, hint=error.hint) from error
+            outcome = replace(outcome, vector=vector, embedder=key)
+        self._store.remember(outcome)
+
+    def neighbours(
+        self, vector: Sequence[float], embedder: str, *, k: int = 10, threshold: float = 0.5
+    ) -> tuple[Neighbour, ...]:
+        return self._store.neighbours(vector, embedder, k=k, threshold=threshold)
+
+    def tallies(self) -> tuple[Tally, ...]:
+        return self._store.tallies()
+
+    def settle(self) -> None:
+        self._store.settle()
 
 
 def step_text(step: Step) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Event as Signal
 
 import pytest
 
-from acr_cli.context.observer import RepositoryObserver, prompt_tokens, step_text
-from acr_cli.errors import StoreError
+from acr_cli.context.observer import Completing, RepositoryObserver, prompt_tokens, step_text
+from acr_cli.errors import ConfigurationError, StoreError
 from acr_cli.events import Event, Notice
-from acr_cli.records import CaseResult, Dimension, Neighbour, Outcome, Step, StepKind, Tally
+from acr_cli.records import CaseResult, Dimension, Neighbour, Outcome, Price, Step, StepKind, Tally, Usage
 
 NEIGHBOUR = Neighbour(id="1", similarity=0.9, candidate="m", passed=True, u=1.0, cost_usd=0.1)
 TALLY = Tally(candidate="m", dimension="agentic_programming", passed=1.0)
@@ -186,3 +187,99 @@ def test_a_memory_that_cannot_be_read_is_reported_and_the_run_goes_on() -> None:
     assert said == [
         Notice(level="warning", text="Going on without memory: The journal was written by a newer acr.")
     ]
+
+
+# --- vectors that can wait --------------------------------------------------------------------------------
+
+
+class Keeping(OneMemory):
+    """A store that keeps what it is given, and knows what it is told to."""
+
+    def __init__(self, *, known: tuple[Tally, ...] = ()) -> None:
+        super().__init__()
+        self.known = known
+        self.kept: list[Outcome] = []
+
+    def remember(self, outcome: Outcome) -> None:
+        self.kept.append(outcome)
+
+    def tallies(self) -> tuple[Tally, ...]:
+        return self.known
+
+
+def outcome(text: str, embedder: str = "") -> Outcome:
+    return Outcome(
+        id="r.1.1",
+        run="r",
+        step="1",
+        attempt=1,
+        time=0.0,
+        text=text,
+        vector=(),
+        embedder=embedder,
+        kind="edit",
+        dimension="agentic_programming",
+        language="python",
+        repository="abc",
+        candidate="m",
+        family="m",
+        price=Price(input=0.0, output=0.0),
+        available=("m",),
+        failed_before=(),
+        policy="fixed",
+        propensity=1.0,
+        verdict="passed",
+        verifier="tests",
+        u=1.0,
+        signals=(),
+        cost_usd=0.0,
+        usage=Usage(),
+        seconds=1.0,
+    )
+
+
+def waiting(store: Keeping, model: Signal, *, lone: bool, embedder=Lengths) -> RepositoryObserver:
+    return RepositoryObserver(
+        embedder=embedder,
+        store=store,
+        repository="abc",
+        size=lambda _: 0,
+        emit=lambda _: None,
+        first=lambda: model.wait(10) and None,
+        lone=lone,
+    )
+
+
+@pytest.mark.parametrize(("known", "lone"), [((TALLY,), True), ((), False)])
+def test_a_vector_that_no_choice_depends_on_comes_with_the_outcome(known, lone: bool) -> None:
+    store, model = Keeping(known=known), Signal()
+    observer = waiting(store, model, lone=lone)
+    context = observer.observe(step("Fix"), failed=(), unavailable=())
+    assert (context.vector, context.embedder, context.tallies) == ((), "", known)
+    assert store.asked == []
+    model.set()
+    Completing(store, observer).remember(outcome(context.text))
+    assert [(kept.vector, kept.embedder) for kept in store.kept] == [((3.0,), "lengths")]
+
+
+def test_where_memory_has_something_to_say_to_several_the_vector_comes_first() -> None:
+    store = Keeping(known=(TALLY,))
+    observer = waiting(store, Signal(), lone=False)
+    context = observer.observe(step("Fix"), failed=(), unavailable=())
+    assert (context.vector, context.neighbours) == ((3.0,), (NEIGHBOUR,))
+    Completing(store, observer).remember(outcome("Fix", embedder="another"))
+    assert store.kept[0].embedder == "another"
+
+
+def test_an_outcome_that_no_vector_can_be_made_for_is_not_remembered() -> None:
+    def missing() -> Lengths:
+        raise ConfigurationError("The weights are not installed.", hint="Reinstall acr.")
+
+    store, model = Keeping(), Signal()
+    model.set()
+    observer = waiting(store, model, lone=True, embedder=missing)
+    observer.observe(step("Fix"), failed=(), unavailable=())
+    with pytest.raises(StoreError, match="not installed") as raised:
+        Completing(store, observer).remember(outcome("Fix"))
+    assert raised.value.hint == "Reinstall acr."
+    assert store.kept == []
