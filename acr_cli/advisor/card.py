@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ FOLDER = "policies"
 FILE = "card.json"
 SCHEMA = 1
 KINDS = ("classifier", "lora")
+LONGEST_NAME = 100
 TRAIN_ANEW = "Train it anew with `acr train policy`."
 
 
@@ -60,8 +62,12 @@ class Card:
 
 def folder_of(home: Path, name: str) -> Path:
     """Where a policy model is kept. Raises: UsageError for what is no name."""
-    if not name or name.startswith((".", "-")) or not all(c.isalnum() or c in "._-" for c in name):
-        raise UsageError(f"{name!r} is no name of a policy model.", hint="Letters, digits, dots, - and _.")
+    letters = name[:1].isalnum() and all(c.isalnum() or c in "._-" for c in name)
+    if not letters or len(name) > LONGEST_NAME:
+        raise UsageError(
+            f"{name[:LONGEST_NAME]!r} is no name of a policy model.",
+            hint=f"At most {LONGEST_NAME} letters, digits, dots, - and _.",
+        )
     return home / FOLDER / name
 
 
@@ -75,7 +81,7 @@ def read_card(folder: Path) -> Card:
         raise ConfigurationError(
             f"No policy model is named {folder.name!r}.", hint=f"Trained: {others}. {TRAIN_ANEW}"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"The card {path} cannot be read: {error}.", hint=TRAIN_ANEW) from error
     try:
         if kept["schema"] != SCHEMA or kept["kind"] not in KINDS:
@@ -83,9 +89,32 @@ def read_card(folder: Path) -> Card:
         known = {each.name: kept[each.name] for each in fields(Card) if each.name in kept}
         known["candidates"] = tuple(known["candidates"])
         known["chances"] = tuple(known.get("chances", (0.0, 1.0, 0.0)))
-        return Card(**known)
-    except (KeyError, TypeError) as error:
+        card = Card(**known)
+        _check(card)
+    except KeyError as error:
         raise ConfigurationError(f"The card {path} lacks {error}.", hint=TRAIN_ANEW) from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ConfigurationError(f"The card {path} is damaged: {error}.", hint=TRAIN_ANEW) from error
+    return card
+
+
+def _check(card: Any) -> None:
+    """Whether what is computed with is what `Card` says, which a file need not keep to.
+
+    Raises: AttributeError, TypeError, ValueError."""
+    texts = (card.name, card.source, card.fingerprint, card.base, *card.candidates)
+    counts = (card.characters, card.tasks, card.held_out)
+    pairs = [pair for known in card.rates.values() for pair in known.values()]
+    numbers = (card.made, card.temperature, *card.chances, *(n for rate, cost in pairs for n in (rate, cost)))
+    if not (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(count, int) and count >= 0 for count in counts)
+        and all(isfinite(number) for number in numbers)
+        and len(set(card.candidates)) == len(card.candidates) > 0
+        and len(card.chances) == 3
+        and card.temperature > 0
+    ):
+        raise ValueError("a value is not what it should be")
 
 
 def write_card(folder: Path, card: Card) -> None:

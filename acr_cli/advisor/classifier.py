@@ -114,6 +114,7 @@ def read(folder: Path, candidates: Sequence[str]) -> Classifier:
         raise ConfigurationError(f"{path} cannot be read: {error}.", hint=TRAIN_ANEW) from error
     shape = (len(found.features), len(found.candidates))
     sound = found.weights.shape == shape and found.idf.shape == shape[:1] and found.temperature > 0
-    if not sound or found.candidates != tuple(candidates) or not np.isfinite(found.weights).all():
+    finite = np.isfinite(found.weights).all() and np.isfinite(found.idf).all()
+    if not sound or not finite or found.candidates != tuple(candidates):
         raise ConfigurationError(f"{path} does not fit its card.", hint=TRAIN_ANEW)
     return found

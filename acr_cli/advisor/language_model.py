@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
+from math import exp, isfinite
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -37,6 +38,10 @@ class Loaded:
     device: str
 
 
+class TooLong(ConfigurationError):
+    """A question has more tokens than the language model reads."""
+
+
 class LanguageModel:
     """The model of a card's folder, loaded when it is first asked; threads may share it."""
 
@@ -52,18 +57,29 @@ class LanguageModel:
             self._ready()
 
     def shares(self, question: Question) -> Mapping[str, float]:
-        """By candidate of the question, how likely it is to be named as the best; they sum to 1.
+        """By candidate of the question, how likely it is to be named as the best; they sum to 1. None of
+        them where the question is longer than the model reads.
 
         Raises: ConfigurationError where the model cannot be loaded."""
         prompt = written(question, characters=self._card.characters)
         names = [rate.candidate for rate in question.candidates]
         with self._lock:
             if prompt not in self._kept:
-                scores = name_scores(self._ready(), prompt, names)
-                self._kept[prompt] = shares(dict(zip(names, scores, strict=True)), self._card.temperature)
+                self._kept[prompt] = self._answer(prompt, names)
                 while len(self._kept) > REMEMBERED:
                     self._kept.popitem(last=False)
             return self._kept[prompt]
+
+    def _answer(self, prompt: str, names: Sequence[str]) -> dict[str, float]:
+        try:
+            scores = name_scores(self._ready(), prompt, names)
+        except TooLong:
+            return {}
+        if not all(map(isfinite, scores)):
+            raise ConfigurationError(
+                f"The weights of the policy model {self._card.name} are no numbers.", hint=TRAIN_ANEW
+            )
+        return shares(dict(zip(names, scores, strict=True)), self._card.temperature)
 
     def _ready(self) -> Loaded:
         if self._loaded is None:
@@ -73,8 +89,6 @@ class LanguageModel:
 
 def shares(scores: Mapping[str, float], temperature: float) -> dict[str, float]:
     """Softmax of scores / temperature. Pure."""
-    from math import exp
-
     top = max(scores.values())
     weights = {name: exp((score - top) / temperature) for name, score in scores.items()}
     total = sum(weights.values())
@@ -99,13 +113,26 @@ def name_tokens(tokenizer: Any, name: str) -> list[int]:
     return list(tokenizer(name + ENDED, add_special_tokens=False)["input_ids"])
 
 
+def check_room(loaded: Loaded, tokens: int) -> None:
+    """Raises: TooLong."""
+    room = getattr(loaded.model.config, "max_position_embeddings", None)
+    if room and tokens > room:
+        raise TooLong(
+            f"A question of {tokens} tokens is longer than the {room} that this language model reads.",
+            hint="Use fewer --characters, or another --base.",
+        )
+
+
 def name_scores(loaded: Loaded, prompt: str, names: Sequence[str]) -> list[float]:
-    """By name, the mean log-probability of its tokens after the prompt. The model is in evaluation mode."""
+    """By name, the mean log-probability of its tokens after the prompt. The model is in evaluation mode.
+
+    Raises: TooLong."""
     import torch
 
     endings = [name_tokens(loaded.tokenizer, name) for name in names]
     prefix = torch.tensor([prompt_tokens(loaded.tokenizer, prompt)], device=loaded.device)
     longest = max(map(len, endings))
+    check_room(loaded, prefix.shape[1] + longest)
     padded = torch.tensor([ids + [0] * (longest - len(ids)) for ids in endings], device=loaded.device)
     decoder, head = loaded.model.get_decoder(), loaded.model.get_output_embeddings()
     with torch.inference_mode():
@@ -139,8 +166,8 @@ def load_trained(folder: Path, card: Card, device: str = "auto") -> Loaded:
             warnings.simplefilter("ignore")  # of the one library about names of the other
             model = PeftModel.from_pretrained(base.model, str(folder / ADAPTER))
         tokenizer = _tokenizer(str(folder / TOKENIZER))
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise ConfigurationError(
+    except Exception as error:  # files read by three libraries: there is no end to what they raise
+        raise out_of_memory(error) or ConfigurationError(
             f"The policy model {card.name} cannot be loaded: {_line(error)}", hint=TRAIN_ANEW
         ) from error
     return Loaded(model=model.eval(), tokenizer=tokenizer, device=base.device)
@@ -166,25 +193,23 @@ def load_base(base: str, *, device: str, download: bool) -> Loaded:
         return Loaded(model=model.to(place).eval(), tokenizer=tokenizer, device=place)
     except ImportError as error:
         raise ConfigurationError(f"{base} cannot be read: {_line(error)}", hint="pip install gguf") from error
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # files read by three libraries: there is no end to what they raise
         fetched = ", and could not be fetched" if download else ""
-        raise ConfigurationError(
+        raise out_of_memory(error) or ConfigurationError(
             f"The language model {base} is not on this machine, or cannot be read{fetched}: {_line(error)}",
             hint="Name a folder that holds one, or fetch it where there is a network: hf download NAME.",
         ) from error
-    except (MemoryError, RuntimeError) as error:
-        raise out_of_memory(error) from error
 
 
-def out_of_memory(error: Exception) -> Exception:
-    """A clear sentence for want of memory; any other error as it is. Pure."""
+def out_of_memory(error: Exception) -> ConfigurationError | None:
+    """A clear sentence for want of memory; None for any other error. Pure."""
     text = str(error).lower()
     if isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text:
         return ConfigurationError(
             "There is not enough memory for this language model.",
             hint="Use --batch 1, fewer --characters, a smaller --base, or --kind classifier.",
         )
-    return error
+    return None
 
 
 def _folder(base: str, *, download: bool) -> str:
@@ -193,8 +218,11 @@ def _folder(base: str, *, download: bool) -> str:
     transformers itself asks the network for a name, also where it is told not to.
 
     Raises: OSError, ValueError."""
-    if Path(base).expanduser().is_dir():
-        return str(Path(base).expanduser())
+    path = Path(base).expanduser()
+    if path.is_dir():
+        return str(path)
+    if path.is_absolute():
+        raise FileNotFoundError("there is no such folder")
     import huggingface_hub as hub
 
     try:

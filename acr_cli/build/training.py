@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -48,8 +49,7 @@ class Training:
     characters: int = 1600  # of a task's text
     seed: int = 0
     device: str = "auto"  # "auto" | "cpu" | "cuda"
-    download: bool = False  # a base that is not here may be fetched
-    fresh: bool = False  # leave checkpoints alone that are there
+    fresh: bool = False  # begin anew, also where a checkpoint is
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,24 +91,65 @@ def train(
     folder = folder_of(settings.home, training.name)
     if training.kind not in KINDS:
         raise UsageError(f"A policy model is a {' or a '.join(KINDS)}, not a {training.kind!r}.")
+    if training.kind == "lora":
+        if not training.base:
+            raise UsageError(
+                "An adapter needs a language model.", hint="Name its folder or its name: --base."
+            )
+        if absent := _absent():
+            raise ConfigurationError(
+                f"An adapter cannot be trained: {absent}.",
+                hint="pip install torch 'acr-cli[local]', or train --kind classifier.",
+            )
     tasks = tasks_of(settings, training)
     tell(f"{tasks.train.tasks} tasks to train on, {tasks.held.tasks} held out: {tasks.source}")
     card = _card(training, tasks)
-    made = folder.with_name(f".{folder.name}.{training.kind}")
     try:
-        made.mkdir(parents=True, exist_ok=True)
-        if training.kind == "classifier":
-            card = _classifier(tasks, card, made, tell)
-        else:
-            card = _adapter(settings, training, tasks, card, made, tell, seen)
-        write_card(made, card)
-        put_in_place(made, folder)
+        with _alone(folder):
+            made = _begun(folder, card, fresh=training.fresh)
+            if training.kind == "classifier":
+                card = _classifier(tasks, card, made, tell)
+            else:
+                card = _adapter(settings, training, tasks, card, made, tell, seen)
+            write_card(made, card)
+            put_in_place(made, folder)
     except OSError as error:
         raise ConfigurationError(
             f"The policy model cannot be kept in {folder}: {error.strerror or error}.",
             hint="Free space there, or name another home with ACR_HOME; training goes on where it was.",
         ) from error
     return folder, card
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One training of a name at a time; the lock of one that died is nobody's.
+
+    Raises: UsageError where there is another, OSError."""
+    from filelock import FileLock, Timeout
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder.with_name(f".{folder.name}.lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UsageError(
+            f"Another training of {folder.name!r} is running.", hint="Wait for it, or choose another --name."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _begun(folder: Path, card: Card, *, fresh: bool) -> Path:
+    """Where this very training is, or begins; what is left of others of the name goes. Raises: OSError."""
+    made = folder.with_name(f".{folder.name}~{card.fingerprint[:8]}")
+    for other in folder.parent.glob(f".{folder.name}~*"):
+        if fresh or other != made:
+            shutil.rmtree(other)
+    made.mkdir(exist_ok=True)
+    return made
 
 
 def tasks_of(settings: Settings, training: Training) -> Tasks:
@@ -152,7 +193,9 @@ def installed(settings: Settings, pool: Sequence[Candidate] | None = None) -> tu
             continue
         knows = tuple(c.id for c in everybody if known_as(c, card.candidates))
         silent = tuple(c.id for c in everybody if c.id not in knows)
-        problem = _missing(card) or ("it knows nobody in the pool" if not knows else "")
+        problem = _missing(settings.home / FOLDER / name, card) or (
+            "it knows nobody in the pool" if not knows else ""
+        )
         one = Installed(name=name, votes=votes, card=card, problem=problem, knows=knows, silent=silent)
         found.append(one)
     return tuple(found)
@@ -176,22 +219,35 @@ def _voter(home: Path, name: str) -> Voter:
     from acr_cli.advisor.language_model import LanguageModel
     from acr_cli.orchestrator.voters.policy_model import PolicyModelVoter
 
-    if missing := _missing(card):
+    if missing := _missing(folder, card):
         raise ConfigurationError(f"The policy model {name} cannot vote: {missing}.", hint=INSTALL)
     model = LanguageModel(folder, card)
     Thread(target=model.warm, name="acr-policy-model", daemon=True).start()
     return PolicyModelVoter(card, model)
 
 
-INSTALL = "Install torch and acr-cli[local], or choose others: acr config set policy_models NAME,..."
+INSTALL = (
+    "pip install torch 'acr-cli[local]' brings the libraries;"
+    " acr config set policy_models NAME,... chooses other models."
+)
 
 
-def _missing(card: Card) -> str:
+def _missing(folder: Path, card: Card) -> str:
     """What an adapter lacks on this machine, "" where nothing. Imports nothing."""
-    from importlib.util import find_spec
+    from acr_cli.advisor.language_model import BASE
 
     if card.kind != "lora":
         return ""
+    base = Path(card.base).expanduser()
+    if base.is_absolute() and not base.exists() and not (folder / BASE).is_dir():
+        return f"its language model {base} is not there"
+    return _absent()
+
+
+def _absent() -> str:
+    """Which of the libraries of adapters are not installed, as a clause; "" where all are."""
+    from importlib.util import find_spec
+
     absent = [module for module in ("torch", "transformers", "peft") if find_spec(module) is None]
     return f"{', '.join(absent)} is not installed" if absent else ""
 
@@ -257,9 +313,6 @@ def _adapter(  # noqa: PLR0917
     from acr_cli.training.questions import asked
 
     vectors = _vectors(settings, tasks) if training.embed else {}
-    if training.fresh:
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
     recipe = Recipe(
         base=training.base,
         steps=training.steps,
@@ -271,7 +324,6 @@ def _adapter(  # noqa: PLR0917
         measured=training.measured,
         seed=training.seed,
         device=training.device,
-        download=training.download,
     )
     return tune(recipe, card, asked(tasks, card, vectors), made, tell=tell, seen=seen)
 

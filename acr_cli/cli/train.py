@@ -29,6 +29,7 @@ app = group("Train a policy model, which votes on whom to choose.")
 KINDS = ("classifier", "lora")
 DEVICES = ("auto", "cpu", "cuda")
 FASTEST = 1.0  # rate of learning
+_DIGITS = 9  # of a seed
 
 
 @app.callback()
@@ -124,9 +125,10 @@ _TITLES = {
 
 
 def _cells(figures: dict[str, Any]) -> list[str]:
+    known = figures["tasks"] > 0  # 0: who was chosen has not tried any of them
     return [
-        f"{100 * figures['accuracy']:.1f} %",
-        f"{figures['avg_perf']:.2f}",
+        f"{100 * figures['accuracy']:.1f} %" if known else "-",
+        f"{figures['avg_perf']:.2f}" if known else "-",
         f"{figures['cum_reg']:.1f}",
         f"${figures['total_usd']:.2f}",
     ]
@@ -196,6 +198,6 @@ def _rate(text: str) -> float:
 
 
 def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise UsageError(f"--seed must be a whole number, 0 or more, not {text!r}.")
+    if not text.isascii() or not text.isdecimal() or len(text) > _DIGITS:
+        raise UsageError(f"--seed must be a whole number of at most {_DIGITS} digits, not {text!r}.")
     return int(text)

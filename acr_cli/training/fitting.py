@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from acr_cli.advisor.classifier import WORDS, Classifier, labels_of, row, words_of
 from acr_cli.matrix import Matrix
 from acr_cli.training.measures import Worth, figures, log_loss, majority
-from acr_cli.training.tasks import PASSES, Tasks, aligned
+from acr_cli.training.tasks import PASSES, Tasks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +70,7 @@ def fit(tasks: Tasks, tell: Callable[[str], None] = lambda _: None) -> Classifie
     """The classifier of the training tasks, its penalty and temperature chosen on those held out."""
     import numpy as np
 
-    train, held = tasks.train, aligned(tasks.held, tasks.train.models)
+    train, held = tasks.train, tasks.held
     features, idf = vocabulary(train)
     place = {name: index for index, name in enumerate(features)}
     x = _sparse([_row(train, at, place, idf) for at in range(train.tasks)], len(features))
@@ -251,7 +251,7 @@ def measured(classifier: Classifier, tasks: Tasks) -> dict[str, dict[str, float]
     that is best on most tasks. Pure."""
     import numpy as np
 
-    train, held = tasks.train, aligned(tasks.held, tasks.train.models)
+    train, held = tasks.train, tasks.held
     chances = predicted(classifier, held)
     worth = Worth(train)
     by_kind = np.array([worth.means(kind) for kind in held.dimensions])

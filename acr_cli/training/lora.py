@@ -13,7 +13,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import cos, pi
+from math import cos, isfinite, pi
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,8 @@ def tune(
     if not drills.train:
         raise UsageError("No task has a model that is better than the others: there is nothing to learn.")
     lm.libraries()
+    if not Path(recipe.base).exists():
+        tell(f"{recipe.base}: from the hub's cache, into which it is fetched if it is not there")
     from safetensors import SafetensorError
 
     try:
@@ -96,10 +98,9 @@ def tune(
     except SafetensorError as error:  # it reads whole files that it wrote itself: the disk took no more
         raise OSError(str(error)) from error
     except (MemoryError, RuntimeError) as error:
-        problem = lm.out_of_memory(error)
-        if problem is error:
-            raise
-        raise problem from error
+        if problem := lm.out_of_memory(error):
+            raise problem from error
+        raise
 
 
 def _base(recipe: Recipe, folder: Path) -> str:
@@ -179,6 +180,8 @@ class _Training:
             loss = self._loss(_drawn(self.drills.train, recipe, self.step * recipe.accumulate + part))
             (loss / recipe.accumulate).backward()
             total += float(loss.detach())
+        if not isfinite(total):
+            raise UsageError(f"The loss is no number at step {self.step + 1}.", hint="Use a smaller --rate.")
         torch.nn.utils.clip_grad_norm_(list(self.weights.values()), CLIP)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -194,6 +197,7 @@ class _Training:
         ]
         ends = [lm.name_tokens(tokenizer, d.best) for d in drills]
         longest = max(len(h) + len(e) for h, e in zip(heads, ends, strict=True))
+        lm.check_room(self.loaded, longest)
         rows = [h + e + [0] * (longest - len(h) - len(e)) for h, e in zip(heads, ends, strict=True)]
         mask = [
             [1] * (len(h) + len(e)) + [0] * (longest - len(h) - len(e))
@@ -218,20 +222,20 @@ class _Training:
         rows, best, weights = labels(matrix)
         chosen = scores.argmax(axis=1)
         held = figures(matrix, chosen)
-        loss = float("nan")
+        loss = None
         if len(rows):
             warm = calibration.softmax(scores[rows] / calibration.temperature(scores[rows], best, weights))
             each = -np.log(np.maximum(warm[np.arange(len(rows)), best], 1e-12))
             loss = float((weights * each).sum() / weights.sum())
-        if loss < self.best_loss - 1e-4:
-            self.best_loss, self.stale = loss, 0
+        if loss is None or loss < self.best_loss - 1e-4:  # where nobody is best, the latest are
+            self.best_loss, self.stale = self.best_loss if loss is None else loss, 0
             self.best = {name: each.detach().clone() for name, each in self.weights.items()}
         else:
             self.stale += 1
         told = replace(
             told,
             held_loss=loss,
-            accuracy=held["accuracy"],
+            accuracy=held.get("accuracy"),
             regret=held["cum_reg"] / max(held["tasks"], 1),
         )
         line = {"step": told.step, "loss": told.loss, "held_loss": loss}

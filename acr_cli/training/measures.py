@@ -19,7 +19,7 @@ def figures(matrix: Matrix, chosen: Indexes) -> dict[str, float]:
     """One attempt a task by the chosen columns, where their outcome is known. Pure.
 
     accuracy: the share of tasks on which nobody has a higher reward; avg_perf: 100 x mean score; cum_reg: sum
-    of rewards missed; total_usd; tasks: how many were counted."""
+    of rewards missed; total_usd; tasks: how many were counted. Without any the first two are left out."""
     import numpy as np
 
     rows = np.arange(matrix.tasks)
@@ -28,10 +28,17 @@ def figures(matrix: Matrix, chosen: Indexes) -> dict[str, float]:
     own = reward[np.arange(len(reward)), chosen[known]]
     best = reward.max(axis=1, initial=-np.inf)
     count = int(known.sum())
+    means = (
+        {
+            "accuracy": float((own >= best - 1e-9).mean()),
+            "avg_perf": 100 * float(matrix.score[rows, chosen][known].mean()),
+        }
+        if count
+        else {}
+    )
     return {
         "tasks": count,
-        "accuracy": float((own >= best - 1e-9).mean()) if count else float("nan"),
-        "avg_perf": 100 * float(matrix.score[rows, chosen][known].mean()) if count else float("nan"),
+        **means,
         "cum_reg": float((best - own).sum()),
         "total_usd": float(np.nan_to_num(matrix.cost[rows, chosen][known]).sum()),
     }

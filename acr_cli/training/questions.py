@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from acr_cli.advisor.card import Card
 from acr_cli.advisor.question import Question, gathered
 from acr_cli.matrix import Matrix
-from acr_cli.training.tasks import PASSES, Tasks, aligned, labels
+from acr_cli.training.tasks import PASSES, Tasks, labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ class Drills:
 def asked(tasks: Tasks, card: Card, vectors: Vectors) -> Drills:
     """All questions. `vectors` are unit vectors by text; without any nothing is said of similar tasks.
     Pure."""
-    held = aligned(tasks.held, tasks.train.models)
+    held = tasks.held
     near = _Near(tasks.train, vectors)
     questions = [_question(tasks.train, row, card, near) for row in range(tasks.train.tasks)]
     rows, best, weights = labels(tasks.train)

@@ -37,7 +37,7 @@ class Tasks:
     """What a policy model is trained on, and what it is calibrated and measured on."""
 
     train: Matrix
-    held: Matrix
+    held: Matrix  # of the same models
     source: str  # for people
 
     def fingerprint(self, **settings: object) -> str:
@@ -58,6 +58,8 @@ def divided(matrix: Matrix, *, train: Sequence[str], held: Sequence[str], source
     Raises: UsageError where too little is left."""
     import numpy as np
 
+    if both := set(train) & set(held):
+        raise UsageError(f"The split {min(both)!r} cannot be trained on and held out at once.")
     own = np.array([split in ("", OURS) for split in matrix.splits], dtype=bool)
     hashed = [_sixth(text or name) for text, name in zip(matrix.texts, matrix.ids, strict=True)]
     later = own & np.array(hashed, dtype=bool)
@@ -72,7 +74,14 @@ def divided(matrix: Matrix, *, train: Sequence[str], held: Sequence[str], source
             f"{first.tasks} tasks to train on and {second.tasks} held out are too few.",
             hint=f"It takes {FEWEST} and one; `acr warm` makes outcomes of this repository's history.",
         )
-    return Tasks(train=_learnable(first), held=second, source=source)
+    learnable = _learnable(first)
+    known = aligned(second, learnable.models)
+    if not known.tasks:
+        raise UsageError(
+            f"None of the models that can be learned has an outcome on the {second.tasks} held-out tasks.",
+            hint=f"To be learned takes {TRIED} outcomes; they are {', '.join(learnable.models)}.",
+        )
+    return Tasks(train=learnable, held=known, source=source)
 
 
 def of_memory(outcomes: Iterable[Outcome]) -> Matrix:
@@ -189,7 +198,8 @@ def _learnable(matrix: Matrix) -> Matrix:
         )
     names = tuple(matrix.models[place] for place in kept)
     thin = replace(matrix, models=names, score=matrix.score[:, kept], cost=matrix.cost[:, kept])
-    return thin.take(np.flatnonzero(thin.available.any(axis=1)).tolist())
+    tried: Flags = thin.available.any(axis=1)
+    return thin.take(tried)
 
 
 def aligned(matrix: Matrix, models: Sequence[str]) -> Matrix:
@@ -203,7 +213,8 @@ def aligned(matrix: Matrix, models: Sequence[str]) -> Matrix:
         for table in (matrix.score, matrix.cost)
     )
     found = replace(matrix, models=tuple(models), score=score, cost=cost)
-    return found.take(np.flatnonzero(found.available.any(axis=1)).tolist())
+    tried: Flags = found.available.any(axis=1)
+    return found.take(tried)
 
 
 def _tables(steps: Sequence[Sequence[Outcome]], models: Sequence[str]) -> tuple[Numbers, Numbers]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -262,7 +263,7 @@ def test_want_of_memory_is_one_sentence() -> None:
     ):
         assert isinstance(out_of_memory(error), ConfigurationError)
     other = RuntimeError("shapes do not fit")
-    assert out_of_memory(other) is other
+    assert out_of_memory(other) is None
 
 
 def test_an_adapter_that_is_damaged_is_one_sentence(world: World, tmp_path: Path) -> None:
@@ -272,6 +273,68 @@ def test_an_adapter_that_is_damaged_is_one_sentence(world: World, tmp_path: Path
 
     with pytest.raises(ConfigurationError, match="cannot be loaded"):
         broken.shares(world.drills.held[0])
+
+
+def no_numbers(path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    save_file({name: each * float("nan") for name, each in load_file(path).items()}, path)
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("adapter/adapter_model.safetensors", lambda path: path.write_bytes(path.read_bytes()[:-9])),
+        ("adapter/adapter_model.safetensors", no_numbers),
+        ("adapter/adapter_config.json", lambda path: path.write_text("[]")),
+        ("tokenizer/tokenizer.json", lambda path: path.write_text("{}")),
+        ("base/model.safetensors", lambda path: path.write_bytes(b"")),
+        ("base/config.json", lambda path: path.write_text(path.read_text().replace(": 128,", ": 64,"))),
+    ],
+)
+def test_a_file_that_is_damaged_is_one_sentence(
+    world: World, tmp_path: Path, file: str, damage: Callable[[Path], object]
+) -> None:
+    from acr_cli.advisor.language_model import LanguageModel
+
+    shutil.copytree(world.folder, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(world.base, tmp_path / "base")
+    damage(tmp_path / file)
+
+    with pytest.raises(ConfigurationError) as caught:
+        LanguageModel(tmp_path, world.card, device="cpu").shares(world.drills.held[0])
+
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_question_longer_than_the_model_reads_has_no_vote(world: World, tmp_path: Path) -> None:
+    from acr_cli.advisor.language_model import LanguageModel, TooLong
+    from acr_cli.training.lora import tune
+
+    shutil.copytree(world.folder, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(world.base, tmp_path / "base")
+    config = tmp_path / "base" / "config.json"
+    config.write_text(
+        config.read_text().replace('"max_position_embeddings": 4096', '"max_position_embeddings": 32')
+    )
+    voter = PolicyModelVoter(world.card, LanguageModel(tmp_path, world.card, device="cpu"))
+    beta = Candidate(id="acme/beta", backend="agent", model="acme/beta")
+
+    assert voter.vote(Context(text="the socket is broken", dimension="bug_fixing"), [beta]) == {}
+    with pytest.raises(TooLong, match="longer than the 32"):
+        tune(recipe(tmp_path / "base", steps=1), world.card, world.drills, tmp_path / "adapter")
+
+
+def test_a_training_that_comes_apart_ends(world: World, tmp_path: Path) -> None:
+    from acr_cli.training.lora import tune
+
+    wild = recipe(world.base, rate=1e30, steps=9, every=9)
+
+    with pytest.raises(UsageError, match="no number at step") as caught:
+        tune(wild, world.card, world.drills, tmp_path)
+
+    assert "--rate" in caught.value.hint
 
 
 def test_a_pass_takes_every_text_once_and_no_more_without(world: World) -> None:

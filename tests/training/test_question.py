@@ -78,6 +78,8 @@ NAMES = ("openai/gpt-5.4", "openai/gpt-5.4-mini", "glm-5", "builtin/repair")
         ("gpt-5.45 or sglm-5", (None, "none")),
         ("", (None, "none")),
         ("[1, 2]", (None, "none")),
+        ('{"model": ' + "[" * 100_000 + '"glm-5"' + "]" * 100_000 + "}", ("glm-5", "name")),
+        ("{" * 100_000 + "\0" + "model: " * 10_000, (None, "none")),
     ],
 )
 def test_an_answer_is_read_by_what_can_be_read_of_it(reply: str, expected: tuple[str | None, str]) -> None:

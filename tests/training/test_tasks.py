@@ -11,7 +11,8 @@ import pytest
 from acr_cli.errors import UsageError
 from acr_cli.matrix import Matrix
 from acr_cli.records import Outcome, Price, Usage
-from acr_cli.training.tasks import AGREED, aligned, divided, joined, labels, of_memory, rates
+from acr_cli.training.measures import figures
+from acr_cli.training.tasks import AGREED, divided, joined, labels, of_memory, rates
 from tests.training.rule import rule_matrix
 
 NAN = float("nan")
@@ -122,7 +123,31 @@ def test_a_model_with_too_few_outcomes_is_not_learned() -> None:
     tasks = divided(thin, train=["train"], held=["val"], source="")
 
     assert tasks.train.models == ("alpha-large", "beta")
-    assert aligned(tasks.held, tasks.train.models).score.shape[1] == 2
+    assert tasks.held.models == tasks.train.models
+    assert tasks.held.score.shape == (20, 2)
+
+
+def test_what_was_held_out_is_of_models_that_are_learned() -> None:
+    thin = rule_matrix(100, 20)
+    thin.score[:80, 2] = NAN
+    thin.score[80:, :2] = NAN
+
+    with pytest.raises(UsageError, match="20 held-out tasks") as caught:
+        divided(thin, train=["train"], held=["val"], source="")
+
+    assert "alpha-large, beta" in caught.value.hint
+
+
+def test_a_split_is_trained_on_or_held_out() -> None:
+    with pytest.raises(UsageError, match="'val' cannot be trained on and held out"):
+        divided(rule_matrix(100), train=["train", "val"], held=["val"], source="")
+
+
+def test_of_tasks_that_the_chosen_did_not_try_there_are_no_means() -> None:
+    untried = matrix([[NAN, 1.0], [NAN, 0.0]])
+
+    assert figures(untried, np.array([0, 0])) == {"tasks": 0, "cum_reg": 0.0, "total_usd": 0.0}
+    assert figures(untried, np.array([1, 1]))["avg_perf"] == pytest.approx(50.0)
 
 
 def test_an_empty_memory_and_too_few_tasks_are_said() -> None:

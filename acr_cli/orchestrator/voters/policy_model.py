@@ -21,7 +21,8 @@ WEIGHT = 1.5
 
 class Scorer(Protocol):
     def shares(self, question: Question) -> Mapping[str, float]:
-        """By candidate of the question, how likely it is to be named; they sum to 1."""
+        """By candidate of the question, how likely it is to be named; they sum to 1. None of them where the
+        question cannot be read."""
         ...
 
 
@@ -54,7 +55,7 @@ class PolicyModelVoter:
                 note=f"share of being the best, as a chance ({card.name})",
             )
             for id_, name in told.items()
-            if name is not None
+            if name is not None and name in shares
         }
 
     def _question(self, context: Context) -> Question:
