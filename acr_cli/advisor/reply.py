@@ -19,7 +19,7 @@ def chosen(reply: str, candidates: Sequence[str]) -> tuple[str | None, str]:
     for found in _OBJECT.findall(reply):
         try:
             value = json.loads(found)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and (name := _meant(str(value.get("model", "")), candidates)):
             return name, "json"
