@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acr_cli.memory import chroma, snapshot
-from acr_cli.memory.encoding import Row, decode
+from acr_cli.memory.encoding import Row, clean, decode
 from acr_cli.memory.journal import Journal
 from acr_cli.memory.learned import Learned
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
@@ -282,7 +282,7 @@ def _add(folder: Path, collection: Collection, notes: Synced, rows: Sequence[Row
         collection.upsert(
             ids=[row.id for row in batch],
             embeddings=vectors,
-            documents=[decode(row).text for row in batch],
+            documents=[clean(decode(row).text) for row in batch],
             metadatas=[_metadata(row) for row in batch],
         )
         count = notes.count + len(batch)

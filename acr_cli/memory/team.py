@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from acr_cli.errors import ConfigurationError, StoreError
 from acr_cli.memory import chroma
-from acr_cli.memory.encoding import Row, decode, encode
+from acr_cli.memory.encoding import Row, clean, decode, encode
 from acr_cli.memory.exchange import checked, from_json, to_json
 from acr_cli.memory.journal import Journal
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
@@ -226,7 +226,7 @@ class _Exchange:
         outcomes = [decode(row) for row in rows]
         vectors: Any = [list(outcome.vector) or NO_VECTOR for outcome in outcomes]
         metadatas: Any = [self._metadata(outcome) for outcome in map(to_json, outcomes)]
-        texts = [outcome.text if self._store_text else "" for outcome in outcomes]
+        texts = [clean(outcome.text) if self._store_text else "" for outcome in outcomes]
         ids = [f"{self._member}:{row.id}" for row in rows]
         collection.upsert(ids=ids, embeddings=vectors, metadatas=metadatas, documents=texts)
         self._done = replace(self._done, sent=self._done.sent + len(rows))

@@ -123,6 +123,15 @@ def test_outcomes_without_a_vector_are_left_out(memory: Memory) -> None:
     assert memory.stats().collection.state == "current"
 
 
+def test_a_text_that_is_not_valid_unicode_is_no_obstacle(memory: Memory) -> None:
+    """Names of files, and what is typed, may hold bytes that are no characters."""
+    fill(memory, "1", text="rename caf\udce9.py")
+    settle(memory.folder)
+    assert held(memory) == {"1"}
+    with opened(memory) as collection:
+        assert collection.get(ids=["1"])["documents"] == ["rename caf\\udce9.py"]
+
+
 def test_another_embedder_has_another_collection(memory: Memory) -> None:
     fill(memory, "a", embedder="old", vector=unit_vector("a", 4))
     settle(memory.folder)
