@@ -172,7 +172,7 @@ class Progress:
 
     def broke_off(self, attempt: Attempt, reason: str) -> None:
         """An attempt that the machinery ended: what it had done by then is better kept than nothing."""
-        self.faults.append(f"{attempt.candidate}: {reason}")
+        self.faults.append(f"{attempt.candidate}: {reason.removeprefix(f'{attempt.candidate}: ')}")
         if attempt.patch and self.best is None and self.aside is None:
             self.best = attempt
 
@@ -297,7 +297,9 @@ def _failure(case: CaseResult) -> str:
 def _line(step: Step) -> str:
     """A step of a plan, for people. Pure."""
     tests = len(step.failures)
-    what = step.text.strip() or f"make {tests} failing test{'s' if tests != 1 else ''} pass"
+    what = (
+        step.text.partition("\n\n")[0].strip() or f"make {tests} failing test{'s' if tests != 1 else ''} pass"
+    )
     named = ", ".join(step.files or [failure.id for failure in step.failures[:3]])
     check = f"; done when {step.check}" if step.check else ""
     dimension = step.dimension.value.replace("_", " ")

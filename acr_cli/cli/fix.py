@@ -141,7 +141,7 @@ def carried_out(
     """A run on the screen, or as JSON lines: its events, its result, and what memory does afterwards.
 
     `work` is given where events go, and what ends the spinner. The exit code."""
-    emit, close, finish = _sinks(invocation, lines)
+    emit, close, finish = _sinks(invocation, lines, plans=not settings().plan_only)
     try:
         result = work(emit, close)
     finally:
@@ -159,7 +159,7 @@ def carried_out(
 
 
 def _sinks(
-    invocation: Invocation, lines: JsonLines | None
+    invocation: Invocation, lines: JsonLines | None, *, plans: bool
 ) -> tuple[Emit, Callable[[], None], Callable[[RunResult], None]]:
     """Where events go, how that ends, and how the result is shown."""
     if lines is not None:
@@ -167,7 +167,7 @@ def _sinks(
     from acr_cli.cli.render import Screen
     from acr_cli.cli.report import show_result
 
-    screen = Screen(invocation.err, quiet=invocation.quiet, verbose=invocation.verbose)
+    screen = Screen(invocation.err, quiet=invocation.quiet, verbose=invocation.verbose, plans=plans)
 
     def finish(result: RunResult) -> None:
         show_result(invocation.out, result)

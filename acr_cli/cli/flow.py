@@ -16,21 +16,25 @@ if TYPE_CHECKING:
 
 LABEL = 10  # columns of the word that a line begins with
 NARROW = 60  # columns of a terminal on which what follows the label is not set in
-_ATOM = re.compile(r"[^\s`]*`[^`\n]{1,200}`[^\s`]*|\S+")
+_ATOM = re.compile(
+    r"[^\s`]*`[^`\n]{1,200}`[^\s`]*"
+    r"|\(u [\d.]+\)\S*|\$?\d[\d.,]* (?:s|min|h|%)(?![^\s,.;:)])[,.;:)]*"
+    r"|\S+"
+)
 
 Piece = tuple[str, str]
 """Text and its style."""
 
 
 def atoms(text: str) -> list[str]:
-    """Words; a command in backticks is one. Pure."""
+    """Words; a command in backticks is one, and so is a number with its unit. Pure."""
     return _ATOM.findall(text)
 
 
 def folded(text: str, width: int, *, indent: int = 0) -> str:
-    """Text whose lines have at most `width` columns where its words allow it; all but the first are set in.
-    Pure."""
-    lines = [""]
+    """One line as lines of at most `width` columns where its words allow it, all but the first set in by
+    `indent`; the blanks that it begins with stay. Pure."""
+    lines = [text[: len(text) - len(text.lstrip())]]
     for word in atoms(text):
         if lines[-1].strip() and len(lines[-1]) + 1 + len(word) > width:
             lines.append(" " * indent + word)

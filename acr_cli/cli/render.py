@@ -35,7 +35,7 @@ from acr_cli.events import (
     ToolCalled,
     VerdictReached,
 )
-from acr_cli.records import Attempt, Failed, Passed, Unverified, Void
+from acr_cli.records import Attempt, Evidence, Failed, Passed, StepKind, Unverified, Void
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,9 @@ LOOKING = ("open", "search")  # tools that change nothing
 
 
 class Screen:
-    """Shows the events of one run on a console. `emit` never raises."""
+    """Shows the events of one run on a console. `emit` never raises.
+
+    Without `plans` a plan is not shown: it is the result."""
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Screen:
         *,
         quiet: bool = False,
         verbose: bool = False,
+        plans: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console
@@ -62,7 +65,9 @@ class Screen:
         self._spinner = None
         if console.is_terminal and console.file.isatty() and not (quiet or console.is_dumb_terminal):
             self._spinner = Spinner(console, clock)
+        self._plans = plans
         self._steps: tuple[str, ...] = ()
+        self._kind = StepKind.EDIT  # of the step that is being taken
         self._at_work: dict[str, float] = {}  # candidates without a verdict -> since when
         self._expected: dict[str, float | None] = {}  # candidate -> what its attempt is to cost, USD
         self._reply = ""
@@ -146,7 +151,9 @@ class Screen:
             return
         failing = len(baseline.report.failing())
         said = f"{number(failing)} of {count(len(cases), 'test')} fail{'s' if failing == 1 else ''}"
-        self._line("baseline", said if failing else f"{count(len(cases), 'test')} pass", rest=one_line(why))
+        if not failing:
+            said = f"{count(len(cases), 'test')} pass{'es' if len(cases) == 1 else ''}"
+        self._line("baseline", said, rest=one_line(why))
         shown = baseline.failures()[:5]
         for case in shown:
             self._below(one_line(f"{case.id}  {case.exception} {case.message}".rstrip()))
@@ -155,13 +162,14 @@ class Screen:
 
     def plan(self, event: PlanMade) -> None:
         self._steps = tuple(step.id for step in event.steps)
-        if len(event.steps) > 1:
+        if len(event.steps) > 1 and self._plans:
             self._line("plan", count(len(event.steps), "step"))
             for line, step in zip(as_lines(event.steps), event.steps, strict=True):
                 flow.show(self._console, "", (one_line(line), ""), (one_line(about(step)), "dim"))
 
     def step(self, event: StepStarted) -> None:
         step = event.step
+        self._kind = step.kind
         if len(self._steps) < 2 and not self._verbose:
             return
         place = f"{self._steps.index(step.id) + 1}/{len(self._steps)} " if step.id in self._steps else ""
@@ -233,6 +241,8 @@ class Screen:
         attempt = event.attempt
         if attempt.void:
             what = "came to nothing"  # the verdict says why
+        elif attempt.steps:
+            what = f"a plan of {count(len(attempt.steps), 'step')}"
         elif attempt.files:
             what = f"{changed_lines(attempt.patch)} in {listed(attempt.files)}"
         else:
@@ -272,20 +282,28 @@ class Screen:
                 self._line("verified", whose + evidence_line(evidence), style="bold green")
             case Failed(evidence=evidence):
                 self._line("failed", whose + evidence_line(evidence), style="bold red")
+            case Unverified() if self._kind is StepKind.PLAN:
+                pass  # what it is worth shows later
+            case Unverified(evidence=evidence) if self._kind is StepKind.TEST:
+                self._line("test", whose + one_line(evidence.reason, 300))
             case Unverified(evidence=evidence):
-                self._line("unverified", whose + evidence_line(evidence), style="bold yellow")
+                self._line("unproved", whose + evidence_line(evidence), style="bold yellow")
             case Void(reason=reason):
                 self._line("void", whose + one_line(reason, 300), style="bold yellow")
         if not isinstance(event.verdict, Void):
-            for label, text in evidence_lines(event.verdict.evidence)[1:]:
-                self._below(one_line(f"{label}: {text}" if label else text, 300))
-            for note in event.verdict.evidence.notes:
-                if self._verbose and not note.startswith("Partial"):
-                    self._below(one_line(note, 300))
+            self._details(event.verdict.evidence)
         self._at_work.pop(event.candidate, None)
         if self._at_work and isinstance(event.verdict, Passed) and self._spinner is not None:
             for candidate in self._at_work:
                 self._spinner.say(candidate, "is stopped, since it is not needed any more")
+
+    def _details(self, evidence: Evidence) -> None:
+        """What else is to be known of a verdict."""
+        for label, text in evidence_lines(evidence)[1:]:
+            self._below(one_line(f"{label}: {text}" if label else text, 300))
+        for note in evidence.notes:
+            if self._verbose and not note.startswith("Partial"):
+                self._below(one_line(note, 300))
 
     def remembered(self, event: Remembered) -> None:
         if self._verbose:

@@ -30,7 +30,7 @@ HEADLINES: Mapping[Status, tuple[str, str]] = {
 }
 """What is said where a run has no sentence of its own; a fix is said in any case."""
 
-WHOSE = {OWN_TEST: ", by a test that acr wrote", JUDGE: ", the opinion of a model: nothing was executed"}
+WHOSE = {OWN_TEST: ", by a test that acr wrote", JUDGE: ", by the opinion of a model"}
 
 Line = tuple[str, str]
 """A label and what it says."""
@@ -60,8 +60,6 @@ def show_result(console: Console, result: RunResult) -> None:
 
 
 def _headline(console: Console, result: RunResult) -> None:
-    from rich.text import Text
-
     headline, style = HEADLINES[result.status]
     summary = clean(result.summary).strip()
     if result.error_id:
@@ -72,7 +70,7 @@ def _headline(console: Console, result: RunResult) -> None:
     first, _, rest = (summary or headline).partition("\n")
     show(console, None, (first, style))
     for line in rest.splitlines():
-        console.print(Text(line), soft_wrap=True)
+        show(console, None, (line, ""))
 
 
 def change_lines(result: RunResult) -> list[Line]:
@@ -86,10 +84,11 @@ def receipt_lines(result: RunResult) -> list[Line]:
     not done, and how to undo. Pure."""
     if result.status is Status.NOTHING_TO_FIX and not result.receipt.paid_usd:
         return []
-    lines = evidence_lines(result.evidence) if result.evidence else []
-    if result.evidence and _said_already(result.evidence, result.summary):
+    proved = result.evidence is not None and result.status is not Status.PLANNED
+    lines = evidence_lines(result.evidence) if result.evidence and proved else []
+    if lines and result.evidence and _said_already(result.evidence, result.summary):
         lines = lines[1:]
-    if len(result.tries) > 1 or any(each.verdict in ("failed", "void") for each in result.tries):
+    if any(each.verdict in ("failed", "void") for each in result.tries):
         lines += _capped("tried", [_try(each, result.summary) for each in result.tries], most=2 * MOST)
     taken = [step for step in result.steps if step.model]
     if len(taken) > 1 or not result.tries:
@@ -119,7 +118,7 @@ def _cost(result: RunResult) -> list[Line]:
 
 
 def _said_already(evidence: Evidence, summary: str) -> bool:
-    executed = evidence.fixed or evidence.broken or evidence.verifier in WHOSE
+    executed = evidence.fixed or evidence.broken or evidence.verifier == OWN_TEST
     return not executed and bool(evidence.reason) and evidence.reason.rstrip(".") in summary
 
 

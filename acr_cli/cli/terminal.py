@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
@@ -68,10 +69,15 @@ def console(stream: IO[str], *, no_color: bool = False) -> Console:
 def show_error(message: str, hint: str, *, id_: str, no_color: bool = False) -> None:
     """One sentence of what is wrong, the id under which the docs explain it, and what to do, on stderr."""
     red, plain = ("\x1b[31m", "\x1b[0m") if colored(sys.stderr, no_color=no_color) else ("", "")
-    lines = f"{red}acr:{plain} {clean(message)}{f' [{id_}]' if id_ != 'interrupted' else ''}\n"
+    said = [f"acr: {clean(message)}{f' [{id_}]' if id_ != 'interrupted' else ''}"]
     if hint:
-        lines += f"     {clean(hint)}\n"
-    sys.stderr.write(lines)
+        said.append(f"     {clean(hint)}")
+    if sys.stderr.isatty():
+        from acr_cli.cli.flow import folded
+
+        width = max(20, shutil.get_terminal_size().columns)
+        said = [folded(line, width, indent=5) for each in said for line in each.split("\n")]
+    sys.stderr.write("\n".join(said).replace("acr:", f"{red}acr:{plain}", 1) + "\n")
 
 
 def asks() -> bool:

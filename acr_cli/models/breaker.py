@@ -103,7 +103,7 @@ class Breaker:
         if circuit.failures < enough:
             return ""
         times = "its last request" if circuit.failures == 1 else f"its last {circuit.failures} requests"
-        circuit.reason = f"{times} failed: {error.message}"
+        circuit.reason = f"{times} failed: {error.message.removeprefix(f'{name}: ')}"
         circuit.rest = min(_LONGEST_REST, circuit.rest * 2 or _FIRST_REST)
         circuit.rest = max(circuit.rest, error.retry_after or 0.0)
         circuit.until = self._clock() + circuit.rest

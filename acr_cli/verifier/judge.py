@@ -135,7 +135,8 @@ def _wish(report: SuiteReport, patch: str, undone: tuple[str, ...], beside: Besi
     orderly = score.heuristic(patch) * beside.integrity
     values = {"syntax": 1.0, "visible_tests": float(ran > 0), "heuristic": orderly}
     parts = score.signals("wish", values, {"visible_tests": f"{ran} passed before and pass now"})
-    reason = f"{ran} tests pass as before, but none failed before the change, so none shows that it works."
+    passes = "1 test passes" if ran == 1 else f"{ran} tests pass"
+    reason = f"{passes} as before, but none failed before the change, so none shows that it works."
     return Unverified(
         evidence=Evidence(
             u=score.u(parts),
