@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import urlsplit
 
 from acr_cli.models.keys import KEY_VARIABLES
@@ -27,6 +28,8 @@ from acr_cli.models.prices import (
 from acr_cli.settings import ModelEntry, Settings
 
 if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
     from acr_cli.records import Candidate, Price
 
 SHORT_LISTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -173,7 +176,9 @@ _VERSION = re.compile(r"[kmvr]?\d+(\.\d+)*[bk]?")
 
 
 def ask_loopback(url: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any] | None:
-    """A `Probe` with a third of a second's patience; it asks this machine and no other."""
+    """A `Probe` with a third of a second's patience, two in all; it asks this machine and no other.
+
+    Whatever holds the port, this ends and raises nothing: what is no JSON, or too long, is no answer."""
     import http.client
 
     parts = urlsplit(url)
@@ -186,12 +191,26 @@ def ask_loopback(url: str, body: Mapping[str, Any] | None = None) -> Mapping[str
             "GET" if data is None else "POST", parts.path, data, {"Content-Type": "application/json"}
         )
         response = connection.getresponse()
-        answer = json.loads(response.read()) if response.status == 200 else None
-    except (OSError, http.client.HTTPException, ValueError):
+        answer = json.loads(_whole(response)) if response.status == 200 else None
+    except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return None
     finally:
         connection.close()
     return answer if isinstance(answer, dict) else None
+
+
+def _whole(response: HTTPResponse) -> bytes:
+    """All of an answer. Raises: TimeoutError where it is too long or does not come to an end."""
+    read, until = bytearray(), time.monotonic() + _PATIENCE
+    while part := response.read1(_ANSWER_AT_MOST):
+        read += part
+        if len(read) > _ANSWER_AT_MOST or time.monotonic() > until:
+            raise TimeoutError
+    return bytes(read)
+
+
+_PATIENCE = 2.0  # seconds for one answer of a server on this machine
+_ANSWER_AT_MOST = 4 * 1024**2  # bytes of it
 
 
 def _candidate(
@@ -255,19 +274,16 @@ def _served(probe: Probe) -> list[ModelEntry]:
     """The chat models of an Ollama on its usual port that really run on this machine."""
     listing = probe(f"{OLLAMA_URL}/api/tags", None) or {}
     rows = listing.get("models")
-    names = (
-        [str(row.get("name") or "") for row in rows if isinstance(row, dict)]
-        if isinstance(rows, list)
-        else []
-    )
+    names = [row.get("name") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     served = []
-    for name in [n for n in names if n and not n.endswith("-cloud")][:_SERVED_AT_MOST]:
+    for name in [n for n in names if _is_name(n) and not n.endswith("-cloud")][:_SERVED_AT_MOST]:
         about = probe(f"{OLLAMA_URL}/api/show", {"model": name}) or {}
         abilities = about.get("capabilities")
         if isinstance(abilities, list) and "completion" not in abilities:
             continue
         sizes = about.get("model_info")
-        window = next((v for k, v in sizes.items() if k.endswith(".context_length")), None) if sizes else None
+        lengths = sizes.items() if isinstance(sizes, dict) else ()
+        window = next((v for k, v in lengths if k.endswith(".context_length")), None)
         served.append(
             ModelEntry(
                 id=f"ollama_chat/{name}",
@@ -278,13 +294,18 @@ def _served(probe: Probe) -> list[ModelEntry]:
     return served
 
 
+def _is_name(name: object) -> TypeGuard[str]:
+    """Whether something that a server says can be a model's name. Pure."""
+    return isinstance(name, str) and bool(name.strip()) and name.isprintable()
+
+
 def _listed(url: str, probe: Probe) -> list[ModelEntry]:
     """The models that a local server of OpenAI's protocol lists; none of what only took its port."""
     rows = (probe(f"{url}/models", None) or {}).get("data")
     served = []
     for row in rows[:_SERVED_AT_MOST] if isinstance(rows, list) else ():
         name = row.get("id") if isinstance(row, dict) else None
-        if not isinstance(name, str) or not name.strip() or row.get("object") != "model" or "embed" in name:
+        if not _is_name(name) or row.get("object") != "model" or "embed" in name:
             continue
         about = row.get("meta")  # llama.cpp's; vLLM says it at once
         window = row.get("max_model_len") or (about.get("n_ctx_train") if isinstance(about, dict) else None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -179,3 +182,57 @@ def test_only_this_machine_is_asked() -> None:
         assert ask_loopback(f"{server.ollama_url}/api/show", {"model": "m"})["capabilities"]
         assert ask_loopback(f"{server.ollama_url}/nothing") is None
     assert ask_loopback(f"{server.ollama_url}/api/tags") is None
+
+
+OK = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "endless"),
+    [
+        (b"\x00\xff\x13garbage", False),
+        (OK + b"<html>", False),
+        (OK + b'{"a": "\xff"}', False),
+        (OK + b"[" * 100_000, False),
+        (OK + b'{"a": ', False),
+        (OK + b" " * 65_536, True),
+    ],
+    ids=["bytes", "html", "latin-1", "nested", "cut", "endless"],
+)
+def test_whatever_holds_the_port_is_no_answer(said: bytes, endless: bool) -> None:
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.recv(65_536)
+            connection.sendall(said)
+            while endless:
+                connection.sendall(said[len(OK) :])
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        pool.submit(answer, listener)
+        assert ask_loopback(f"http://127.0.0.1:{listener.getsockname()[1]}/api/tags") is None
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        {"models": [1, None, {"name": 5}, {"name": " "}, {"name": "a\nb"}], "data": [{"id": 7}, None]},
+        {"models": {"name": "a"}, "data": "text"},
+        {"models": [{"name": "a"}], "capabilities": ["embedding"], "model_info": [1]},
+    ],
+)
+def test_a_listing_of_another_shape_proposes_nothing(listing) -> None:
+    def odd(_url, _body):
+        return listing
+
+    assert detect({}, odd) == ()
+
+
+def test_facts_of_another_shape_leave_the_model() -> None:
+    def odd(url, _body):
+        if "11434" not in url:
+            return None
+        return {"models": [{"name": "a"}], "capabilities": "all", "model_info": [1]}
+
+    (found,) = detect({}, odd)
+    assert [entry.id for entry in found.models] == ["ollama_chat/a"]
