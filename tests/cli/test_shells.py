@@ -134,9 +134,23 @@ def fish(line: str, cwd: Path) -> list[str]:
     return [candidate.split("\t")[0] for candidate in done.stdout.splitlines()]
 
 
+@pytest.fixture
+def typed_in_fish(place: Path) -> Iterator[Typist]:
+    shell = pexpect.spawn(
+        "fish --no-config", encoding="utf-8", timeout=60, cwd=str(place), dimensions=(24, 200)
+    )
+    typist = Typist(shell)
+    typist.run(
+        f"function fish_prompt; echo -n {PROMPT[0]}''{PROMPT[1:]}; end; set -g fish_autosuggestion_enabled 0"
+    )
+    typist.run(f"source '{COMPLETIONS / 'acr.fish'}'")
+    yield typist
+    shell.close(force=True)
+
+
 @pytest.mark.parametrize(("typed", "want"), CASES)
-def test_fish_completes(place: Path, typed: str, want: str) -> None:
-    assert fish(typed, place) == [want.rsplit(" ", maxsplit=1)[-1]]
+def test_fish_completes(typed_in_fish: Typist, typed: str, want: str) -> None:
+    assert typed_in_fish.tab(typed) == want
 
 
 def test_fish_offers_every_command_with_a_line_about_it(place: Path) -> None:
