@@ -12,7 +12,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 LEFT_OUT := torch llama-cpp-python llm
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-policy bench-agent bench-memory bench-startup bench-verifier lock completions docs picture dist models-table clean
+.PHONY: help venv demo test check bench bench-repair bench-decisions bench-router bench-policy bench-agent bench-memory bench-startup bench-verifier audit soak lock completions docs picture dist models-table clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,14 @@ bench-verifier: $(STAMP)  ## every patch that cheats, breaks or hangs, in every 
 
 bench-policy: $(STAMP)  ## policy models trained on train and tried on test of ACR_MATRICES; needs torch and requirements/local.txt
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m tests.benchmarks.policy $(ARGS)
+
+audit: $(STAMP)  ## vulnerabilities and licences of what is locked; a package that is skipped is a failure
+	$(PIP) install --quiet pip-audit
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip --requirement requirements/dev.txt
+	$(BIN)/python -m tests.benchmarks.audit
+
+soak: $(STAMP)  ## faults thrown at runs, and walls taken down, for minutes; --minutes N, --seed N in ARGS
+	$(BIN)/python -m tests.benchmarks.soak $(ARGS)
 
 lock: $(STAMP)  ## the locks anew from pyproject.toml; UPGRADE=--upgrade takes the newest versions
 	$(PIP) install --quiet uv

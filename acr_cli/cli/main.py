@@ -81,8 +81,10 @@ def _open_standard_streams() -> None:
 
 
 def hear_interrupts() -> None:
-    """SIGTERM counts as Ctrl-C, and neither is lost where Python drops exceptions."""
+    """SIGTERM and a terminal that closes count as Ctrl-C, and none is lost where Python drops exceptions."""
     signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # which `nohup` wants
+        signal.signal(signal.SIGHUP, _terminate)
     sys.unraisablehook = _interrupt_again
 
 
@@ -100,7 +102,7 @@ def _interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """SIGTERM ends a run as Ctrl-C does: everything is cleaned up."""
+    """SIGTERM and SIGHUP end a run as Ctrl-C does: everything is cleaned up."""
     raise KeyboardInterrupt
 
 

@@ -24,6 +24,7 @@ from types import FrameType
 from acr_cli.errors import PatchConflict
 
 JOURNAL = "delivery.json"
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STAGING, _COMMITTED, _DONE = "staging", "committed", "done"  # states of a delivery
 
 
@@ -301,7 +302,7 @@ def _uninterrupted() -> Iterator[None]:
     def note(number: int, _: FrameType | None) -> None:
         arrived.append(number)
 
-    handlers = {held: signal.signal(held, note) for held in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {held: signal.signal(held, note) for held in _HELD}
     try:
         yield
     finally:

@@ -1,0 +1,79 @@
+"""`make soak`: long campaigns against the security model, bounded in time; seeds and figures are printed.
+
+1. Faults thrown at runs, each by its seed, until the time is up. 2. Walls taken down, one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.benchmarks.guards import GUARDS, taken_down
+from tests.conftest import IDENTITY
+from tests.memory.test_faults import SOURCE
+from tests.security.campaign import trial
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="for the faults; default 10")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first fault")
+    parser.add_argument("--only", choices=("faults", "guards"), help="one of the two campaigns")
+    given = parser.parse_args(arguments)
+    lost = 0
+    if given.only != "guards":
+        lost += faults(given.minutes, given.seed)
+    if given.only != "faults":
+        lost += guards()
+    return 1 if lost else 0
+
+
+def faults(minutes: float, first: int) -> int:
+    """Prints each loss with its seed; how many there were."""
+    until, seed, files, lost = time.monotonic() + minutes * 60, first, 0, 0
+    kinds: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="acr-soak-") as folder:
+        library = shim(Path(folder))
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("ACR_", "GIT_"))}
+        environ |= {**IDENTITY, "HOME": folder}
+        while time.monotonic() < until:
+            done = trial(seed, Path(folder) / "trial", library, environ=environ)
+            kinds[done.fault] += 1
+            files += done.files
+            lost += len(done.losses)
+            for loss in done.losses:
+                print(f"seed {seed}: {done.fault} at {done.moment}: {loss}", flush=True)
+            seed += 1
+    told = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
+    print(f"faults: seeds {first} to {seed - 1}; {sum(kinds.values())} injected ({told})")
+    print(f"faults: {files} states of files compared")
+    print(f"faults: {lost or 'no'} losses", flush=True)
+    return lost
+
+
+def guards() -> int:
+    """Prints each wall; how many of their tests do not notice that it is gone."""
+    unnoticed = 0
+    for guard in GUARDS:
+        noticed = taken_down(guard)
+        unnoticed += not noticed
+        print(f"guards: {'noticed' if noticed else 'NOT NOTICED'}: {guard.name} ({guard.test})", flush=True)
+    print(f"guards: {len(GUARDS)} walls taken down, {unnoticed or 'none'} unnoticed")
+    return unnoticed
+
+
+def shim(folder: Path) -> Path:
+    """The library that makes calls to the disk fail, compiled. Raises: CalledProcessError."""
+    library = folder / "faulty.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
+    return library
+
+
+if __name__ == "__main__":
+    sys.exit(main())
