@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
@@ -19,6 +22,8 @@ from acr_cli.toolchains.tables import table
 _GENERATED = "-name aclocal.m4 -o -name configure -o -name Makefile.in -o -name '*.h.in'"
 _AS_NEW = f'find . {_GENERATED} | while read -r acr_file; do touch -r "$ACR_REPORT" "$acr_file"; done'
 _BUILD = '"$ACR_SCRATCH/build-${ACR_REPORT##*/}"'
+# Of Meson's log, which holds all that the tests have printed: their names and results.
+_OF_LOG = r"""grep -oE '^[{]"name": "([^"\\]|\\.)*"|"result": "[A-Z]+"'"""
 _CTEST = "--output-junit $ACR_REPORT/ctest.xml"
 _TELLING = re.compile(r"\b(?:fail(?:ed|ure)?|error|assert\w*|expected|want)\b", re.IGNORECASE)
 _NO_CI = re.compile(r"-DCMAKE_(?:\w*COMPILER|TOOLCHAIN|INSTALL|GENERATOR|PREFIX|OSX|MAKE)|\$")
@@ -144,6 +149,7 @@ def _meson_run(tree: Path, folder: str, tests: Sequence[str]) -> suite.Run | Non
         lines=(
             f"meson test -C {_BUILD} --no-rebuild --print-errorlogs{chosen}; code=$?",
             f"cp {_BUILD}/meson-logs/testlog.junit.xml $ACR_REPORT/meson.xml 2>/dev/null",
+            f"{_OF_LOG} {_BUILD}/meson-logs/testlog.json > $ACR_REPORT/results 2>/dev/null",
             "exit $code",
         ),
         command="meson test",
@@ -156,7 +162,27 @@ def _ctest(left: Left) -> tuple[list[CaseResult], str]:
 
 
 def _meson(left: Left) -> tuple[list[CaseResult], str]:
-    return suite.junit_cases(left, [name for name in ("meson.xml",) if name in left.files], _case)
+    """Of a test that took too long, or passed though it should fail, the log alone says so."""
+    told, wrong = suite.junit_cases(left, [name for name in ("meson.xml",) if name in left.files], _case)
+    bad = dict(_results(left.text("results")))
+    cases = [
+        replace(case, outcome="failed", message=bad[case.id], detail=bad[case.id])
+        if case.passed and case.id in bad
+        else case
+        for case in told
+    ]
+    if left.code and not any(case.failed for case in cases):
+        said = next((f"{name}: {result}" for name, result in bad.items()), suite.last_line(left.output))
+        return cases, wrong or f"meson did not end well: {said}"
+    return cases, wrong
+
+
+def _results(log: str) -> Iterator[tuple[str, str]]:
+    """The tests that a log of Meson calls neither passed nor left out, and what it calls them."""
+    for name, result in re.findall(r'^\{"name": (".*")\n"result": "([A-Z]+)"$', log, re.MULTILINE):
+        if result not in ("OK", "EXPECTEDFAIL", "SKIP", "IGNORED"):
+            with contextlib.suppress(ValueError):
+                yield json.loads(name), result
 
 
 def _case(raw: junit.RawCase) -> CaseResult:

@@ -156,10 +156,13 @@ def _run(folder: str, words: Sequence[str], tests: Sequence[str], command: str, 
         words = [*options, "-run", f"^({names})$", *packages]
     line = f"go test -json -count=1 {shlex.join(words)}"
     keep = 'awk -v mere=\'"Action":"output"\' -f $ACR_SCRATCH/acr/acr_cut.awk > $ACR_REPORT/go.jsonl'
-    piped = f"{{ {line}; echo $? > $ACR_REPORT/code; }} | {keep}"
     last = 'exit "$(cat $ACR_REPORT/code)"'
     return suite.Run(
-        folder=folder, runner="go", lines=(_LIST, _GREP, piped, last), command=command, reason=reason
+        folder=folder,
+        runner="go",
+        lines=(_LIST, _GREP, *suite.piped(line, keep), last),
+        command=command,
+        reason=reason,
     )
 
 

@@ -121,7 +121,7 @@ def _run(
         build=(f"{base} --no-run",),
         build_name="cargo test --no-run",
         lines=(
-            f"{{ {line} 2>&1; echo $? > $ACR_REPORT/code; }} | {keep}",
+            *suite.piped(f"{line} 2>&1", keep),
             "tail -c 20000 $ACR_REPORT/cargo.txt",
             'exit "$(cat $ACR_REPORT/code)"',
         ),

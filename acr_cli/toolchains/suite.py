@@ -24,6 +24,7 @@ from acr_cli.toolchains.tables import injected, table
 BY_EXIT_CODE = "command"
 """The runner of a command that leaves no report: its exit code decides."""
 
+_LAST_WORDS = 5  # seconds from a command's end on, in which what it has printed is read
 _NO_RUNS = b'{"count": 0, "runs": []}'
 _MAX_MEMBERS = 20_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -75,8 +76,26 @@ def captured(command: str) -> tuple[str, ...]:
     """Lines for sh that run a command by whose output and exit code it is decided. Pure."""
     cut = f"awk -v mere='^' -v kept='{_TOLD}' -f $ACR_SCRATCH/acr/acr_cut.awk"
     return (
-        f"{{ {command} 2>&1; echo $? > $ACR_REPORT/code; }} | {cut} | tee $ACR_REPORT/output.txt",
+        *piped(f"{command} 2>&1", f"{cut} | tee $ACR_REPORT/output.txt"),
         'exit "$(cat $ACR_REPORT/code)"',
+    )
+
+
+def piped(command: str, through: str) -> tuple[str, ...]:
+    """Lines for sh that send what a command prints through others, and leave its exit code in a file.
+
+    A process that it has left behind and that holds its output is not waited for: that would last until the
+    time of the tests is up. Pure."""
+    run = f"( {command}; echo $? > $ACR_REPORT/code )"
+    return (
+        'acr_pipe="$ACR_SCRATCH/pipe-${ACR_REPORT##*/}"; rm -f "$acr_pipe"',
+        'if mkfifo "$acr_pipe" 2>/dev/null; then',
+        # What reads may hold back what it has read until its input ends, as mawk does: so this is ended.
+        f'( cat "$acr_pipe" & echo $! > "$acr_pipe.cat"; wait ) | {{ {through}; }} & acr_reader=$!',
+        f'{run} > "$acr_pipe"',
+        f'( sleep {_LAST_WORDS} && kill "$(cat "$acr_pipe.cat")" ) > /dev/null 2>&1 & acr_watch=$!',
+        "wait $acr_reader; kill $acr_watch 2>/dev/null",
+        f"else {run} | {through}; fi",
     )
 
 

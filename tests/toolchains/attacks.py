@@ -300,10 +300,7 @@ RUST_ATTACKS = Attacks(
         ),
     },
     special=Code(body="if a == 1234 && b == 4321 { return 5555; }"),
-    forks=Code(
-        body=f'let _ = std::process::Command::new("sleep").arg("{SLEEPER}").stdout(std::process::Stdio::null())'
-        ".stderr(std::process::Stdio::null()).spawn();"
-    ),
+    forks=Code(body=f'let _ = std::process::Command::new("sleep").arg("{SLEEPER}").spawn();'),
     prints=Code(body='for _ in 0..200 { println!("{}", "x".repeat(1_000_000)); }'),
     eats=Code(
         body="let mut held: Vec<Vec<u8>> = Vec::new();\nwhile a != b { held.push(vec![1u8; 1 << 24]); }"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tests.toolchains.hostile import SLEEPER, Attacks, Code, Edits
 
@@ -79,7 +80,7 @@ MESON_ATTACKS = _c(
     },
     skipped=Code(head=_LEAVES, body="exit(77);"),
 )
-MAKE_ATTACKS = _c(
+_MAKE = _c(
     "tests/test_sum.c",
     "Makefile",
     (
@@ -91,6 +92,10 @@ MAKE_ATTACKS = _c(
         "a GNUmakefile": {"GNUmakefile": "test:\n\t@echo ok 1 - adds; echo ok 2 - keeps_one\n"},
         "a compiled result": {"build/test_sum": "#!/bin/sh\nexit 0\n"},
     },
+)
+# Who waits for make does not wait for what holds its output; who waits for CTest and Meson does.
+MAKE_ATTACKS = replace(
+    _MAKE, forks=replace(_MAKE.forks, body=_MAKE.forks.body.replace("close(1); close(2); ", ""))
 )
 
 # --- Java -------------------------------------------------------------------------------------------------

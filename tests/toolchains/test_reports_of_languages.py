@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from acr_cli.protocols import CommandResult
 from acr_cli.records import CaseResult, SuiteReport
-from acr_cli.toolchains import go, javascript_report, lines, rust, suite
+from acr_cli.toolchains import c, go, javascript_report, lines, rust, suite
 from acr_cli.toolchains.suite import Left
 
 
@@ -301,3 +301,18 @@ def test_a_run_that_fails_without_a_failing_test_could_not_start() -> None:
         output="Error: bad\n",
     )
     assert javascript_report.lines(found)[1] == "mocha left no report: Error: bad"
+
+
+def test_meson_a_test_that_took_too_long_has_failed_though_its_report_does_not_say_so() -> None:
+    cases = "".join(f'<testcase name="{name}" classname="small" time="30"/>' for name in ("adds", "one"))
+    files = {
+        "meson.xml": f"<testsuites><testsuite name='small'>{cases}</testsuite></testsuites>".encode(),
+        "results": b'{"name": "adds"\n"result": "TIMEOUT"\n{"name": "one"\n"result": "OK"\n',
+    }
+    found, fault = c._meson(Left(run="0", folder="", runner="meson", files=files, code=1))
+    assert [(case.id, case.outcome, case.message) for case in found] == [
+        ("adds", "failed", "TIMEOUT"), ("one", "passed", ""),
+    ]  # fmt: skip
+    assert fault == ""
+    without = Left(run="0", folder="", runner="meson", files={**files, "results": b""}, code=1)
+    assert c._meson(without)[1].startswith("meson did not end well")
