@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import statistics
@@ -37,7 +38,7 @@ BARE: Mapping[str, str] = {
     "cmake-cpp": _CMAKE,
     "meson": "meson setup build && meson test -C build",
     "make": "make test",
-    "maven": "mvn -o -q test",
+    "maven": "mvn -o -q -Dmaven.repo.local=$HOME/.m2/repository test",
     "gradle": "gradle --offline --no-daemon test",
     "minitest": "ruby -Itest test/sum_test.rb",
     "rspec": "rspec",
@@ -181,8 +182,8 @@ def bare(ground: Ground, command: str) -> float:
     seconds = time.monotonic() - began
     shutil.rmtree(root)
     if done.returncode:
-        sys.exit(f"{command} failed: {done.stdout[-500:]}{done.stderr[-500:]}")
-    return seconds
+        print(f"{ground.small.name}: {command} failed: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return seconds if not done.returncode else math.nan
 
 
 # --- the tables -------------------------------------------------------------------------------------------
