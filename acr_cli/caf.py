@@ -364,7 +364,7 @@ class Loop:
         # The verifier undoes edits to tests: the patch that counts is what is left.
         attempt = replace(attempt, patch=tree.diff(since), files=tree.changed(since))
         whole = attempt
-        if attempt.patch:
+        if attempt.patch and since != self.start:
             whole = replace(attempt, patch=tree.diff(self.start), files=tree.changed(self.start))
         return Trial(
             number=1,

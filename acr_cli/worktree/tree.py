@@ -29,6 +29,17 @@ _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
+_CORE = {
+    "autocrlf": "false",
+    "fileMode": "true",
+    "bare": "false",
+    # Names that only other file systems mistake are files like others in a copy.
+    "protectNTFS": "false",
+    "protectHFS": "false",
+}
+"""Settings of a run's own git directory; of a name that stands there twice the last counts."""
+
+
 class RunTree:
     """Implements `protocols.Tree` over `folder/tree` and `folder/git`."""
 
@@ -153,12 +164,8 @@ class RunTree:
         self._git("init", "--quiet", "--template=")
         (self.directory / "info").mkdir(exist_ok=True)
         (self.directory / "info" / "attributes").write_text(_ATTRIBUTES)
-        self._git("config", "core.autocrlf", "false")
-        self._git("config", "core.fileMode", "true")
-        self._git("config", "core.bare", "false")
-        # Names that only other file systems mistake are files like others in a copy.
-        self._git("config", "core.protectNTFS", "false")
-        self._git("config", "core.protectHFS", "false")
+        with (self.directory / "config").open("a", encoding="utf-8") as config:
+            config.write("[core]\n" + "".join(f"\t{name} = {value}\n" for name, value in _CORE.items()))
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         return git(*arguments, directory=self.directory, work_tree=self.root, private=True, stdin=stdin)
