@@ -61,14 +61,8 @@ def _looked(invocation: Invocation, *, online: bool) -> list[Check]:
     from acr_cli.cli import checks as c
 
     settings, config = _settings(invocation)
-    first = [
-        c.python(settings),
-        c.git(settings),
-        config,
-        c.home(settings),
-        c.disk(settings),
-        c.keys(settings),
-    ]
+    first = [c.python(settings), c.git(settings), config]
+    first += [_tried(check, settings) for check in (c.home, c.disk, c.keys)]
     engines = {check.name: check for check in (c.docker(settings), c.bubblewrap(settings))}
     chosen = c.sandbox(settings.sandbox, engines)
     found = [*first, *engines.values(), chosen]
@@ -77,8 +71,18 @@ def _looked(invocation: Invocation, *, online: bool) -> list[Check]:
     rest: tuple[Callable[[Settings], Check], ...] = (
         *(c.memory, c.embedder, c.policy, c.models, c.leftovers, c.completion, c.terminal),
     )
-    found += [check(settings) for check in rest]
+    found += [_tried(check, settings) for check in rest]
     return [*found, *(c.online(settings) if online else ())]
+
+
+def _tried(check: Callable[[Settings], Check], settings: Settings) -> Check:
+    """A check; where a file or folder keeps it from looking, that is what it found."""
+    try:
+        return check(settings)
+    except OSError as error:
+        what = f"{error.filename}: {(error.strerror or 'cannot be read').lower()}"
+        hint = "See who owns it, or name another folder with ACR_HOME."
+        return Check(name=check.__name__, state="missing", says=what, hint=hint)
 
 
 def _limits(settings: Settings, docker: Check) -> Check:
@@ -92,6 +96,7 @@ def _limits(settings: Settings, docker: Check) -> Check:
 
 def _settings(invocation: Invocation) -> tuple[Settings, Check]:
     """The settings, and whether they can be read; the defaults where they cannot."""
+    from acr_cli.cli.words import count
     from acr_cli.settings import Settings, home_folder
 
     file = invocation.config_file
@@ -104,8 +109,8 @@ def _settings(invocation: Invocation) -> tuple[Settings, Check]:
     if not file.exists():
         hint = "`acr config init` writes one, with what it finds here."
         return settings, Check(name="config", state="ok", says="the defaults", hint=hint)
-    count = sum(where != "default" for where in settings.origins.values())
-    return settings, Check(name="config", state="ok", says=f"{file}, {count} values set")
+    values = sum(where != "default" for where in settings.origins.values())
+    return settings, Check(name="config", state="ok", says=f"{file}, {count(values, 'value')} set")
 
 
 def _mended(check: Check, *, yes: bool) -> Check:

@@ -333,5 +333,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _unwritable(path: Path, error: Exception) -> ConfigurationError:
+    if isinstance(error, FileExistsError):
+        return ConfigurationError(f"{path} cannot be written: {error.filename} is no folder.")
     reason = getattr(error, "strerror", None) or str(error)
     return ConfigurationError(f"{path} cannot be written: {reason}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,14 @@ def show_table(
         )
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
-    console.print(Padding(table, (0, 0, 0, indent)) if indent else table)
+    with console.capture() as drawn:
+        console.print(Padding(table, (0, 0, 0, indent)) if indent else table)
+    console.file.write(_PADDING.sub(lambda end: "".join(_STYLE.findall(end[0])), drawn.get()))
+
+
+# What rich fills a line up with: whoever pipes, copies or narrows it meets blank lines otherwise.
+_PADDING = re.compile(r"(?m)(?: |\x1b\[[0-9;]*m)+$")
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def _show_apart(console: Console, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -140,6 +140,25 @@ def test_a_new_zsh_completes_once_it_was_told(acr, acr_home: Path, tmp_path: Pat
     assert "known=_acr" in done.stdout, done.stderr
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="root is told from others by capabilities")
+def test_a_home_that_cannot_be_read_is_a_finding_like_others(acr_home: Path) -> None:
+    (acr_home / "runs").mkdir(parents=True)
+    acr_home.chmod(0o000)
+    command = [str(Path(sys.executable).parent / "acr"), "doctor", "--json"]
+    if os.geteuid() == 0:
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+    try:
+        environ = {**os.environ, **QUICK}
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=120)
+    finally:
+        acr_home.chmod(0o700)
+    checks = {check["name"]: check for check in map(json.loads, done.stdout.splitlines())}
+    assert (done.returncode, done.stderr) == (3, "")
+    for name in ("config", "home", "disk"):
+        assert (checks[name]["state"], str(acr_home) in checks[name]["says"]) == ("missing", True)
+    assert checks["terminal"]["state"]
+
+
 def test_yes_without_fix_is_refused(acr) -> None:
     assert acr("doctor", "--yes").returncode == 2
 
