@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -68,6 +69,19 @@ def test_the_parts_of_the_page_repair_a_shell_script(
     events = [json.loads(line) for line in done.stdout.splitlines()]
     choice = next(event["choice"] for event in events if event["type"] == "choice")
     assert "thrifty" in [vote["voter"] for vote in choice["forecasts"][0]["votes"]]
+    fields, evidence = _fields_of_the_guide()
+    assert len(fields) > 10
+    assert evidence
+    assert fields - {*result} == set()
+    assert evidence - {*result["evidence"]} == set()
+
+
+def _fields_of_the_guide() -> tuple[set[str], set[str]]:
+    """The fields of a result, and those of its evidence, that the guide's table names."""
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*`) \| (.*) \|$", guide[guide.index("## Scripts") :], re.MULTILINE)
+    fields = {name for names, _ in rows for name in re.findall(r"`(\w+)`", names)}
+    return fields, {*re.findall(r"`(\w+)`", dict(rows)["`evidence`"])}
 
 
 def test_the_voter_keeps_the_rules(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
