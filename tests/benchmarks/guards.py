@@ -62,7 +62,7 @@ GUARDS = (
         file="acr_cli/worktree/tree.py",
         text='return plain in (".git", "git~1")',
         instead="return False",
-        test=f"{_LEAVES}::test_a_hostile_path_is_refused_and_named",
+        test="tests/worktree/test_tree.py::test_a_hostile_path_is_refused",
     ),
     Guard(
         name="reading through links in a sandbox's copy",
