@@ -127,3 +127,9 @@ def test_the_architecture_page_has_the_import_contract() -> None:
     table = page[page.index("| where |") : page.index("## Imports")]
     for module in re.findall(r"\w+", " ".join(layers)):
         assert f"`{module}`" in table, f"{module} is not explained"
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_every_file_of_the_code_that_is_named_exists(page: Path) -> None:
+    named = re.findall(r"`((?:tests|acr_cli|docs)/[\w/.-]+)`", page.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
