@@ -16,23 +16,59 @@ from acr_cli.records import Candidate, Context
 from acr_cli.redaction import redact
 from acr_cli.settings import Settings
 
+SHARE = 0.1
+"""Of the money that is left, the most that one question may take: the rest is for the work."""
+
+REPLY, SILENCE = 90.0, 45.0  # seconds that its reply may take, and may pause
+
+
+class _Share:
+    """A `Budget`: a part of another, out of which it is paid."""
+
+    def __init__(self, whole: Budget, share: float) -> None:
+        self._whole = whole
+        self._cap = whole.spent_usd + share * whole.remaining_usd
+        self.check, self.reserve = whole.check, whole.reserve
+        self.charge, self.count_step = whole.charge, whole.count_step
+
+    def affords(self, usd: float | None) -> None:
+        self._whole.affords(usd)
+        if usd and usd > self.remaining_usd:
+            raise BudgetExhausted(
+                f"It may cost ${usd:.4f}, and only ${self.remaining_usd:.4f} of what is left is for it.",
+                hint="Raise --max-cost, or choose a cheaper router.",
+            )
+
+    @property
+    def spent_usd(self) -> float:
+        return self._whole.spent_usd
+
+    @property
+    def remaining_usd(self) -> float:
+        return max(0.0, min(self._cap - self._whole.spent_usd, self._whole.remaining_usd))
+
+    @property
+    def remaining_seconds(self) -> float:
+        return self._whole.remaining_seconds
+
 
 def asker(settings: Settings, budget: Budget, emit: Emit) -> Ask:
-    """Asks the model that `router` names; its cost goes to `budget`. One that does not answer, or that the
-    budget does not pay for, names nobody, and that is said.
+    """Asks the model that `router` names, once and not for long; its cost goes to `budget`. One that does not
+    answer, or that takes more than its share of the budget, names nobody, and that is said.
 
     Raises: ConfigurationError where there is no such model."""
     router = _router(settings)
 
     def ask(context: Context, everybody: Sequence[Candidate]) -> str | None:
-        from acr_cli.models.gateway import LiteLLM
+        from acr_cli.models.gateway import LiteLLM, Patience
         from acr_cli.orchestrator.voters.llm_router import question_for
 
         question = question_for(settings.router_prompt, context, everybody)
         message = Message(role="user", content=redact(written(question)))
-        gateway = LiteLLM(emit=lambda _: None, environ=os.environ)
+        patience = Patience(stall=SILENCE, piece=SILENCE, reply=REPLY, tries=1)
+        gateway = LiteLLM(emit=lambda _: None, environ=os.environ, patience=patience)
         try:
-            reply = gateway.complete(router, [message], tools=(), budget=budget)
+            reply = gateway.complete(router, [message], tools=(), budget=_Share(budget, SHARE))
         except (ProviderError, BudgetExhausted) as error:
             emit(Notice(level="warning", text=f"The router {router.id} has no vote: {error.message}"))
             return None

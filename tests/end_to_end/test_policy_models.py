@@ -154,7 +154,7 @@ def test_the_router_is_asked_on_demand_and_its_vote_counts(acr: Acr, pool: Pool)
 
 
 def test_a_router_that_fails_has_no_vote_and_ends_nothing(acr: Acr, pool: Pool) -> None:
-    script = {"one": (), "two": (), "router": [Refuse(status=401)] * 3}
+    script = {"one": (), "two": (), "router": [Refuse(status=503)] * 3}
     with LoopbackServer(script) as server:
         pool(server, {"one": 1.0, "two": 1.0, "router": 1.0}, router="router", allow=["one", "two"])
 
@@ -163,6 +163,20 @@ def test_a_router_that_fails_has_no_vote_and_ends_nothing(acr: Acr, pool: Pool) 
     assert done.returncode == 0, done.stderr
     assert "The router openai/router has no vote:" in done.stderr
     assert "router" not in voters(json.loads(done.stdout))
+    assert len(server.requests) == 1  # the work does not wait for it
+
+
+def test_a_router_takes_no_more_than_its_share_of_the_money(acr: Acr, pool: Pool) -> None:
+    script = {"one": (), "two": (), "router": [Say(text='{"model": "two"}')]}
+    with LoopbackServer(script) as server:
+        models = {"one": 1.0, "two": 1.0, "router": 100.0}
+        pool(server, models, router="router", allow=["one", "two"], max_cost=0.2)
+
+        done = acr("route", "the socket is closed twice", "--ask", "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert "The router openai/router has no vote: It may cost $0.1" in done.stderr
+    assert server.requests == []
 
 
 def test_in_a_run_the_router_is_paid_from_the_budget(
@@ -181,7 +195,7 @@ def test_in_a_run_the_router_is_paid_from_the_budget(
         "router": [Say(text='{"model": "openai/two"}')] * 3,
     }
     with LoopbackServer(script) as server:
-        models = {"one": 1.0, "two": 1.0, "router": 100.0}
+        models = {"one": 1.0, "two": 1.0, "router": 50.0}
         pool(server, models, router="openai/router", allow=["one", "two"], attempts=1, sandbox="none")
         done = acr("fix", "slugify must lower", "--json", cwd=repo)
 
@@ -190,7 +204,7 @@ def test_in_a_run_the_router_is_paid_from_the_budget(
     assert len(asked) == 1, done.stdout
     told = [line for line in lines if "names openai/two" in str(line.get("text", ""))]
     assert len(told) == 1
-    assert lines[-1]["cost_usd"] > 0.005  # a hundred USD a million tokens: the question alone
+    assert lines[-1]["cost_usd"] > 0.005  # fifty USD a million tokens: the question alone
     assert any(request.model == "two" for request in server.requests)
     assert not any(request.model == "one" for request in server.requests)
 
