@@ -59,7 +59,7 @@ class Matrix:
         import numpy as np
 
         chosen = np.asarray(rows)
-        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
         columns = {
             name: getattr(self, name)[chosen]
             for name in ("ids", "texts", "splits", "dimensions", "languages")

@@ -249,7 +249,8 @@ def _absent() -> str:
     from importlib.util import find_spec
 
     absent = [module for module in ("torch", "transformers", "peft") if find_spec(module) is None]
-    return f"{', '.join(absent)} is not installed" if absent else ""
+    are = "is" if len(absent) == 1 else "are"
+    return f"{', '.join(absent)} {are} not installed" if absent else ""
 
 
 def _card(training: Training, tasks: Tasks) -> Card:

@@ -198,8 +198,7 @@ def _learnable(matrix: Matrix) -> Matrix:
         )
     names = tuple(matrix.models[place] for place in kept)
     thin = replace(matrix, models=names, score=matrix.score[:, kept], cost=matrix.cost[:, kept])
-    tried: Flags = thin.available.any(axis=1)
-    return thin.take(tried)
+    return thin.take(np.flatnonzero(thin.available.any(axis=1)).tolist())
 
 
 def aligned(matrix: Matrix, models: Sequence[str]) -> Matrix:
@@ -213,8 +212,7 @@ def aligned(matrix: Matrix, models: Sequence[str]) -> Matrix:
         for table in (matrix.score, matrix.cost)
     )
     found = replace(matrix, models=tuple(models), score=score, cost=cost)
-    tried: Flags = found.available.any(axis=1)
-    return found.take(tried)
+    return found.take(np.flatnonzero(found.available.any(axis=1)).tolist())
 
 
 def _tables(steps: Sequence[Sequence[Outcome]], models: Sequence[str]) -> tuple[Numbers, Numbers]:
