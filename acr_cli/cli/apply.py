@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import typer
 
 from acr_cli.cli.app import Leaf, group
-from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.invocation import Invocation, here
 from acr_cli.cli.runs import described
 from acr_cli.cli.terminal import asks, confirmed
 from acr_cli.cli.words import ago, changed_lines, listed
@@ -41,7 +40,7 @@ def apply(
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
-    where = Path.cwd()
+    where = here()
     chosen = build.run_to_apply(invocation.settings(), where=where, run_id=run)
     if not yes and not _consents(chosen, invocation):
         say(invocation.err, "Nothing was applied.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from acr_cli.cli.app import Leaf, group
-from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.invocation import Invocation, here
 from acr_cli.cli.toml import literal
 from acr_cli.errors import RepositoryRefused, UsageError
 from acr_cli.settings import BY_NAME, KEYS, PROJECT_FILE, ModelEntry, Settings
@@ -139,8 +139,8 @@ _ALL_KEYS = "`acr config show` lists all keys."
 
 def _project_file() -> Path:
     """Where the repository around this folder has its settings. Raises: RepositoryRefused."""
-    here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    place = here()
+    root = next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
     if root is None:
         raise RepositoryRefused("This is no git repository.", hint="`git init` makes one.")
     return root / PROJECT_FILE

@@ -79,11 +79,7 @@ class Invocation:
         Raises: ConfigurationError, UsageError."""
         from acr_cli.settings import load, load_environment
 
-        try:
-            where = Path.cwd()
-        except FileNotFoundError as error:
-            raise UsageError("The current directory no longer exists.") from error
-        loaded = load(where=where, config=self.config, flags=flags)
+        loaded = load(where=here(), config=self.config, flags=flags)
         # Keys of the home's .env count as if the user had exported them; what is exported wins.
         for name, value in load_environment(home=loaded.settings.home).items():
             os.environ.setdefault(name, value)
@@ -91,3 +87,11 @@ class Invocation:
             for warning in loaded.warnings:
                 sys.stderr.write(f"warning: {clean(warning)}\n")
         return loaded.settings
+
+
+def here() -> Path:
+    """The folder that the user stands in. Raises: UsageError where it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("The current directory no longer exists.") from error

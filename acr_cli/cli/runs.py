@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from acr_cli.cli.app import Leaf, group
-from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.invocation import Invocation, here
 from acr_cli.cli.terminal import one_line
 from acr_cli.cli.words import age, count, usd
 from acr_cli.errors import UsageError
@@ -46,7 +46,7 @@ def list_(
     from acr_cli.settings import BY_NAME, parse
 
     invocation: Invocation = ctx.obj
-    here = None if everywhere else _repository_here()
+    root = None if everywhere else _repository_here()
     most = whole(limit, "-n")
     wanted = _statuses(status)
     oldest = time.time() - parse(BY_NAME["max_time"], since, "--since", UsageError) if since else 0.0
@@ -54,7 +54,7 @@ def list_(
     fitting = (
         run
         for run in known
-        if (here is None or run["repository"] == str(here))
+        if (root is None or run["repository"] == str(root))
         and (not wanted or run["status"] in wanted)
         and run["time"] >= oldest
     )
@@ -67,11 +67,11 @@ def list_(
     elif not runs:
         say(
             invocation.out,
-            f"No run of {here}; --all lists those of all repositories." if here else "No run yet.",
+            f"No run of {root}; --all lists those of all repositories." if root else "No run yet.",
         )
     else:
-        columns = ["=run", "=age", "status", ">cost", *([] if here else ["repository"]), "what"]
-        show_table(invocation.out, columns, [_row(run, named=here is None) for run in runs])
+        columns = ["=run", "=age", "status", ">cost", *([] if root else ["repository"]), "what"]
+        show_table(invocation.out, columns, [_row(run, named=root is None) for run in runs])
     return 0
 
 
@@ -87,7 +87,7 @@ def _statuses(text: str | None) -> frozenset[str]:
 
 def _repository_here() -> Path | None:
     """The root of the repository that the user stands in, if any; git, which is slow, is not asked."""
-    place = Path.cwd().resolve()
+    place = here().resolve()
     return next((folder for folder in (place, *place.parents) if (folder / ".git").exists()), None)
 
 

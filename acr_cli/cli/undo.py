@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from acr_cli.cli.app import Leaf, group
-from acr_cli.cli.invocation import Invocation
+from acr_cli.cli.invocation import Invocation, here
 from acr_cli.cli.words import listed
 
 app = group("")
@@ -27,7 +25,7 @@ def undo(
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
-    where = Path.cwd()
+    where = here()
     settings = invocation.settings()
     chosen = build.run_to_undo(settings, where=where, run_id=run)
     done = build.undo_run(settings, chosen, where=where, tell=lambda text: say(invocation.err, text))

@@ -396,6 +396,16 @@ def test_a_home_that_does_not_exist_is_told_of_acr_home(acr, tmp_path: Path) -> 
     assert "Set ACR_HOME" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["runs list", "undo", "apply", "config set --project allow x", "fix"])
+def test_a_folder_that_is_gone_is_one_sentence(acr_home: Path, tmp_path: Path, command: str) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f'cd "$1" && rmdir "$1" && exec "$2" {command}'
+    arguments = ["sh", "-c", script, "sh", str(gone), str(Path(sys.executable).parent / "acr")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr) == (2, "acr: The current directory no longer exists. [usage]\n")
+
+
 def test_an_interrupt_in_a_finalizer_is_not_lost(acr_home: Path) -> None:
     code = """
 import signal, sys, time
