@@ -22,6 +22,7 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from acr_cli.errors import SandboxBroken
@@ -43,6 +44,15 @@ _GROUP = "root:x:0:\nacr:x:1000:\nnogroup:x:65534:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 _NSSWITCH = "passwd: files\ngroup: files\nhosts: files dns\n"
 
+_KERNEL = (
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/acpi",
+    "/proc/scsi",
+)
 # What runs first inside. bwrap binds the sandbox's life to its own only when this is running; until then it
 # would outlive an acr that is killed. So it says that it runs and waits for a word, and ends without one.
 # And a program that does not exist is exit code 127 here, and no failure of bwrap.
@@ -289,6 +299,7 @@ class BubblewrapSession(Copy):
         return [
             str(self._sandbox.program),
             *_walls(self._folder, network=self._network, memory=limits.memory_bytes),
+            *_no_namespaces(self._sandbox.program),
             *("--bind", str(self._folder / "work"), WORK, "--bind", str(self._folder / "scratch"), SCRATCH),
             *binds,
             *("--remount-ro", "/", "--remount-ro", "/dev", "--chdir", WORK),
@@ -308,6 +319,14 @@ class BubblewrapSession(Copy):
             **place.variables,
             **more,
         }
+
+
+@cache
+def _no_namespaces(program: Path) -> tuple[str, ...]:
+    """The option that forbids commands to make namespaces of their own; () where bwrap is too old for it."""
+    command = [str(program), *_walls(Path("/nonexistent"), network=False), "--disable-userns"]
+    tried = subprocess.run([*command, "--", "/bin/true"], capture_output=True, timeout=10, check=False)
+    return ("--disable-userns",) if tried.returncode == 0 else ()
 
 
 def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
@@ -330,6 +349,9 @@ def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
     for name in ("passwd", "group", "hosts", "nsswitch.conf"):
         options += ["--ro-bind-try", str(folder / "etc" / name), f"/etc/{name}"]
     options += ["--proc", "/proc", "--dev", "/dev"]
+    # Who runs acr as root owns these files inside as well, and could set what the kernel runs outside.
+    for covered in _KERNEL:
+        options += ["--ro-bind-try", covered, covered]
     size = str(memory)
     options += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--perms", "1777"]  # noqa: S108
     options += ["--size", size, "--tmpfs", "/tmp", "--perms", "0755", "--size", size]  # noqa: S108
