@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from acr_cli.verifier.verifier import Verifier as TestVerifier
 
 
+_UNDER_WAY = 2.0  # seconds after which a first request has been made, once one can be
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One run, and all that its parts are made from."""
@@ -226,11 +229,12 @@ class Job:
         return answers.plan(steps) if answers else steps
 
     def _asked(self) -> None:
-        """Wait until a model can be asked: what is loaded meanwhile would only delay that."""
+        """Wait until a model has been asked: what is loaded before would only delay that."""
         if any(candidate.model for candidate in self.pool):
             from acr_cli.models.gateway import warm
 
             warm()
+            time.sleep(_UNDER_WAY)
 
     def observer(
         self, root: Path, store: Store, *, first: Callable[[], None] | None = None
