@@ -106,7 +106,7 @@ class Completing:
 
     def remember(self, outcome: Outcome) -> None:
         """As `Store.remember`. Raises: StoreError, also where no vector can be made."""
-        if not outcome.embedder:
+        if outcome.text and not outcome.embedder:  # in a replay nothing is looked at
             try:
                 vector, key = self._observer.embed(outcome.text)
             except AcrError as error:

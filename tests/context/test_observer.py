@@ -268,7 +268,8 @@ def test_where_memory_has_something_to_say_to_several_the_vector_comes_first() -
     context = observer.observe(step("Fix"), failed=(), unavailable=())
     assert (context.vector, context.neighbours) == ((3.0,), (NEIGHBOUR,))
     Completing(store, observer).remember(outcome("Fix", embedder="another"))
-    assert store.kept[0].embedder == "another"
+    Completing(store, observer).remember(outcome(""))
+    assert [kept.embedder for kept in store.kept] == ["another", ""]
 
 
 def test_an_outcome_that_no_vector_can_be_made_for_is_not_remembered() -> None:
