@@ -275,8 +275,10 @@ class Progress:
             hint = f"{kept} {self.advice}".rstrip()
         else:
             hint = self.advice or "`acr models add` adds a stronger model."
-        reason = f"Not fixed: {evidence.reason}"
-        return self.result(Status.NOT_FIXED, reason, patch, files, hint=hint)
+        # Of attempts that changed nothing, what they say of themselves tells more.
+        said = [each.reason for each in self.tries if each.verdict == "failed"]
+        reason = evidence.reason if patch or not said else said[-1]
+        return self.result(Status.NOT_FIXED, f"Not fixed: {reason}", patch, files, hint=hint)
 
     def _kept(self) -> tuple[str, tuple[str, ...]]:
         return (self.best.patch, self.best.files) if self.best else ("", ())
@@ -304,4 +306,4 @@ def _line(step: Step) -> str:
     check = f"; done when {step.check}" if step.check else ""
     dimension = step.dimension.value.replace("_", " ")
     where = f" ({named})" if named else ""
-    return f"- {step.kind.value}: {' '.join(what.split())[:200]}{where}; {dimension}{check}"
+    return f"- {step.kind.value}: {' '.join(what.split())[:200].rstrip('.')}{where}; {dimension}{check}"

@@ -86,7 +86,7 @@ def receipt_lines(result: RunResult) -> list[Line]:
         return []
     proved = result.evidence is not None and result.status is not Status.PLANNED
     lines = evidence_lines(result.evidence) if result.evidence and proved else []
-    if lines and result.evidence and _said_already(result.evidence, result.summary):
+    if lines and result.evidence and _said_already(result.evidence, result):
         lines = lines[1:]
     if any(each.verdict in ("failed", "void") for each in result.tries):
         lines += _capped("tried", [_try(each, result.summary) for each in result.tries], most=2 * MOST)
@@ -117,15 +117,17 @@ def _cost(result: RunResult) -> list[Line]:
     return lines
 
 
-def _said_already(evidence: Evidence, summary: str) -> bool:
+def _said_already(evidence: Evidence, result: RunResult) -> bool:
     executed = evidence.fixed or evidence.broken or evidence.verifier == OWN_TEST
-    return not executed and bool(evidence.reason) and evidence.reason.rstrip(".") in summary
+    if executed or not evidence.reason:
+        return False
+    return not result.patch or evidence.reason.rstrip(".") in result.summary
 
 
 def _try(each: Try, summary: str) -> str:
     """ "openai/weak: failed, $0.002 in 12 s: the test still fails"; why not, where the summary says that."""
     spent = f"{usd(each.cost_usd)} in {seconds(each.seconds)}"
-    why = one_line(each.reason.rstrip("."), 200) if each.verdict in ("failed", "void") else ""
+    why = one_line(each.reason.rstrip("."), 300) if each.verdict in ("failed", "void") else ""
     why = "" if each.reason.rstrip(".") in summary else why
     what = {"void": "came to nothing"}.get(each.verdict, each.verdict)
     return f"{each.candidate}: {what}, {spent}{f': {why}' if why else ''}"

@@ -212,13 +212,12 @@ def _no_goal(survey: Mapping[str, Any]) -> str:
 
 
 def _not_found(tried: int, proposed: int, seconds: float, *, up: bool) -> str:
+    more = f" The time was up; `acr config set repair_time {60 * max(3, round(seconds / 20))}` gives it more."
+    of = f" (of up to {max(tried, proposed):,})" if up else ""
+    said = f"None of {tried:,} candidate patches{of} tried in {seconds:.0f} s makes the failing tests pass"
     if not proposed:
-        return "Repair found no line outside the tests that the failing tests run; nothing was changed."
-    of = f"{tried:,} of {max(tried, proposed):,}" if up else f"{tried:,}"
-    tries = f"None of the {of} candidate patches tried in {seconds:.0f} s"
-    said = f"{tries} makes the failing tests pass; nothing was changed."
-    more = 60 * max(3, round(seconds / 20))
-    return f"{said} The time was up; `acr config set repair_time {more}` gives it more." if up else said
+        said = "Repair found no line outside the tests that the failing tests run"
+    return f"{said}; nothing was changed.{more if up else ''}"
 
 
 def _suspicion(survey: Mapping[str, Any]) -> Suspicion:
