@@ -11,14 +11,17 @@ import argparse
 import json
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from acr_cli.testing.answers import Stall
+from acr_cli.testing.loopback import LoopbackServer
 from tests.benchmarks.agent_peers import AIDER, MINI, environment, install
 
 ROOT = Path(__file__).parents[2]
@@ -66,10 +69,15 @@ def main() -> int:
     prepare(chosen.environments)
     with tempfile.TemporaryDirectory() as folder:
         found = measured(commands(chosen.environments, Path(folder)), chosen.rounds, Path(folder))
+        work = to_work(
+            environment(chosen.environments, ACR) / "bin", max(1, chosen.rounds // 3), Path(folder)
+        )
     if chosen.json:
-        print(json.dumps(found))
+        print(json.dumps({**found, **work}))
         return 0
-    return shown(found)
+    missed = shown(found)
+    shown_work(work)
+    return missed
 
 
 def prepare(folder: Path) -> None:
@@ -146,6 +154,64 @@ def measured(runs: Mapping[str, Sequence[str]], rounds: int, scratch: Path) -> d
             if number:
                 found[name].append(spent)
     return found
+
+
+def to_work(programs: Path, rounds: int, scratch: Path) -> dict[str, list[float]]:
+    """Seconds until `acr route` has answered, and until `acr fix` sends a model its first request: each in a
+    home that is new, and again in the same one. Beside them the tests alone, which a baseline runs."""
+    repository = scratch / "shop"
+    shutil.copytree(ROOT / "tests" / "demo" / "shop", repository)
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    environ = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(scratch), "LANG": "C.UTF-8"}
+    tests = [str(programs / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    found: dict[str, list[float]] = {}
+    for number in range(rounds):
+        home = scratch / f"home{number}"
+        for state in ("new home", "same home"):
+            with LoopbackServer({"mine": lambda _request: Stall()}) as server:
+                home.mkdir(exist_ok=True)
+                model = f'[[model]]\nid = "openai/mine"\nbase_url = "{server.base_url}"\n'
+                (home / "config.toml").write_text(model)
+                here = {**environ, "ACR_HOME": str(home)}
+                for name, command, ended in (
+                    ("acr route", ["acr", "route", "a wrong total"], lambda: False),
+                    ("acr fix", ["acr", "fix", "--sandbox", "none", "--yes"], server.requests.__len__),
+                    ("the tests alone", tests, lambda: False),
+                ):
+                    spent = _until(command, here, repository, ended)
+                    found.setdefault(f"{name}, {state}", []).append(spent)
+                if not server.requests:
+                    raise SystemExit("acr fix ended without a request to a model")
+    return found
+
+
+def _until(
+    command: Sequence[str], environ: Mapping[str, str], cwd: Path, ended: Callable[[], object]
+) -> float:
+    """Seconds until something has happened, which ends the command, or until it has ended."""
+    began = time.perf_counter()
+    program = shutil.which(command[0], path=environ["PATH"]) or command[0]
+    with subprocess.Popen(
+        [program, *command[1:]],
+        env=environ,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while process.poll() is None and not ended():
+            time.sleep(0.002)
+        spent = time.perf_counter() - began
+        if process.returncode is None:
+            process.terminate()
+    return spent
+
+
+def shown_work(found: Mapping[str, Sequence[float]]) -> None:
+    """Print the table of `to_work`."""
+    print(f"\n{'to the answer, or the first request':<36} {'median':>9} {'from':>8} {'to':>8}")
+    for name, seconds in found.items():
+        print(f"{name:<36} {statistics.median(seconds):7.3f} s {min(seconds):8.3f} {max(seconds):8.3f}")
 
 
 def ratio(found: Mapping[str, Sequence[float]], name: str, other: str) -> tuple[float, float, float]:
