@@ -139,7 +139,9 @@ def _entries(root: Path, changes: Mapping[str, Change], prefix: str) -> list[_En
     entries = []
     for number, (name, change) in enumerate(changes.items()):
         place = PurePosixPath(name).parent
-        while not (root / place).is_dir() or any(str(p) in changes for p in (place, *place.parents)):
+        while place.parts and (
+            not (root / place).is_dir() or any(str(p) in changes for p in (place, *place.parents))
+        ):
             place = place.parent
         entries.append(
             _Entry(
@@ -154,6 +156,8 @@ def _entries(root: Path, changes: Mapping[str, Change], prefix: str) -> list[_En
 
 
 def _check(root: Path, entries: Sequence[_Entry]) -> None:
+    if not root.is_dir():
+        raise PatchConflict(f"{root} is not there any more; nothing was written.")
     for entry in entries:
         target = root / entry.path
         if target.parent.resolve() != root.resolve() / PurePosixPath(entry.path).parent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -215,6 +216,15 @@ def test_a_file_that_changed_meanwhile_is_a_conflict(
 def test_a_new_file_that_the_user_made_too_is_a_conflict(root: Path, folder: Path) -> None:
     (root / "x").write_bytes(b"x")  # the very same content: still not ours
     assert "x has changed" in refused(root, {"x": Change(before=None, after=file(b"x"))}, folder).message
+
+
+@pytest.mark.parametrize("name", ["a.py", "new.py"])
+def test_a_repository_that_was_removed_meanwhile_is_a_conflict(root: Path, folder: Path, name: str) -> None:
+    before = file(b"a.py") if name == "a.py" else None
+    shutil.rmtree(root)
+    said = refused(root, {name: Change(before=before, after=file(b"new"))}, folder).message
+    assert said == f"{root} is not there any more; nothing was written."
+    assert not root.exists()
 
 
 def test_a_folder_with_other_files_is_not_replaced(root: Path, folder: Path) -> None:
