@@ -174,7 +174,7 @@ def find_run(home: Path, name: str) -> RunFolder:
 
     Raises: UsageError."""
     runs = list_runs(home)
-    found = [r for r in runs if r.id == name] or [r for r in runs if r.id.startswith(name)]
+    found = [r for r in runs if r.id == name] or [r for r in runs if name and r.id.startswith(name)]
     if len(found) != 1:
         problem = "is the beginning of several runs" if found else "is not a run"
         raise UsageError(f"{name!r} {problem}.", hint="`acr runs list` shows them.")

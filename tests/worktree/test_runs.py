@@ -86,6 +86,7 @@ def test_a_run_is_found_by_its_name_or_a_unique_beginning(tmp_path: Path, name: 
         ("20250101", "'20250101' is the beginning of several runs."),
         ("2024", "'2024' is not a run."),
         ("../runs", "'../runs' is not a run."),
+        ("", "'' is not a run."),
     ],
 )
 def test_a_name_that_is_no_run_is_a_usage_error(tmp_path: Path, name: str, message: str) -> None:
