@@ -8,12 +8,14 @@ import select
 import stat
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from acr_cli.cli.ci_logs import failing_part
 from acr_cli.errors import UsageError
 from acr_cli.records import Task
 
 _PICTURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+READ_BYTES = 256 << 20  # of a log, which is shortened; more is no text of anybody
 TASK_BYTES = 1024 * 1024
 PATIENCE = 0.25  # seconds that a silent pipe is given, so that a program just started beside us may write
 
@@ -60,9 +62,20 @@ def _issue(address: str) -> tuple[str, str]:
 
 def _file(name: str, flag: str) -> str:
     try:
-        return _text(Path(name).expanduser().read_bytes(), f"{flag} {name}")
+        with Path(name).expanduser().open("rb") as file:
+            return _text(_read(file, f"{flag} {name}"), f"{flag} {name}")
     except OSError as error:
         raise UsageError(f"{flag} {name}: {error.strerror}.") from error
+
+
+def _read(file: BinaryIO, what: str) -> bytes:
+    """Raises: UsageError where there is more than anybody has written, as in a device."""
+    data = file.read(READ_BYTES + 1)
+    if len(data) > READ_BYTES:
+        raise UsageError(
+            f"{what} is longer than {READ_BYTES >> 20} MiB.", hint="Give its last part: tail -c 100M FILE."
+        )
+    return data
 
 
 def _text(data: bytes, what: str) -> str:
@@ -82,7 +95,7 @@ def _text(data: bytes, what: str) -> str:
 def _stdin_text() -> str:
     if sys.stdin is None or sys.stdin.closed:
         raise UsageError("Standard input is closed.", hint="Pipe something in, or name a file.")
-    return _text(sys.stdin.buffer.read(), "Standard input")
+    return _text(_read(sys.stdin.buffer, "Standard input"), "Standard input")
 
 
 def piped() -> tuple[str, str]:

@@ -30,3 +30,10 @@ def test_other_files_that_are_no_text_are_refused_and_utf_16_is_read(tmp_path: P
         read_task(None, str(file), None, None)
     file.write_bytes("\ufeffMend it.".encode("utf-16-le"))
     assert read_task(None, str(file), None, None)[0].text == "Mend it."
+
+
+def test_a_file_without_an_end_is_not_read_for_ever() -> None:
+    with pytest.raises(UsageError) as caught:
+        read_task(None, None, "/dev/zero", None)
+    assert caught.value.message == "--log /dev/zero is longer than 256 MiB."
+    assert (caught.value.exit_code, caught.value.hint) == (2, "Give its last part: tail -c 100M FILE.")
