@@ -143,10 +143,10 @@ GUARDS = (
     ),
     Guard(
         name="secrets",
-        file="acr_cli/build/recording.py",
-        text="clean = redacted(line)",
-        instead="clean = line",
-        test="tests/end_to_end/test_secrets.py",
+        file="acr_cli/memory/encoding.py",
+        text="return replace(outcome, text=redact(outcome.text), signals=signals)",
+        instead="return outcome",
+        test="tests/end_to_end/test_secrets.py::test_no_secret_of_a_task_stays_in_memory",
     ),
 )
 
