@@ -260,8 +260,9 @@ def described(run: RunFolder) -> dict[str, Any]:
 
 
 def _spent(run: RunFolder, known: Mapping[str, Any]) -> float:
-    """What a run that was killed had spent until its last finished step."""
-    reached = run.kept("checkpoint.json") if known.get("status") in ("running", "killed") else None
+    """What a run that was cut short had spent until its last finished step."""
+    cut_short = known.get("status") in ("running", "killed", "interrupted", "error")
+    reached = run.kept("checkpoint.json") if cut_short else None
     return _number(reached.get("spent_usd")) if isinstance(reached, dict) else 0.0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from acr_cli.cli.runs import described
 from acr_cli.worktree.runs import RunFolder, new_run
 
 Acr = Callable[..., subprocess.CompletedProcess[str]]
@@ -48,6 +49,12 @@ def test_runs_are_filtered(
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert [run["status"] for run in runs] == shown
     assert all(run["cost_usd"] == (0.25 if run["status"] == "killed" else 0.0) for run in runs)
+
+
+@pytest.mark.parametrize("status", ["running", "killed", "interrupted", "error"])
+def test_what_a_run_had_spent_that_was_cut_short_is_shown(three: list[RunFolder], status: str) -> None:
+    three[1].update(status=status)
+    assert described(three[1])["cost_usd"] == 0.25
 
 
 def test_what_no_run_can_be_is_said(acr: Acr, three: list[RunFolder], tmp_path: Path) -> None:
