@@ -169,7 +169,7 @@ class Job:
             candidates=self.pool,
             backends=self.backends(copied_from, changed),
             verifier=verifier,
-            store=Completing(store, observer),
+            store=Completing(store, observer, self.emit),
             budget=budget,
             explain=explain_failure,
             emit=self.emit,

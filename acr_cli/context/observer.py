@@ -98,20 +98,23 @@ class RepositoryObserver:
 
 
 class Completing:
-    """A `Store` whose outcomes get the vectors that were put off when their steps were looked at."""
+    """A `Store` whose outcomes get the vectors that were put off when their steps were looked at.
 
-    def __init__(self, store: Store, observer: RepositoryObserver) -> None:
+    An outcome that none can be made for is remembered without one, which is reported."""
+
+    def __init__(self, store: Store, observer: RepositoryObserver, emit: Emit) -> None:
         self._store = store
         self._observer = observer
+        self._emit = emit
 
     def remember(self, outcome: Outcome) -> None:
-        """As `Store.remember`. Raises: StoreError, also where no vector can be made."""
         if outcome.text and not outcome.embedder:  # in a replay nothing is looked at
             try:
                 vector, key = self._observer.embed(outcome.text)
+                outcome = replace(outcome, vector=vector, embedder=key)
             except AcrError as error:
-                raise StoreError(error.message, hint=error.hint) from error
-            outcome = replace(outcome, vector=vector, embedder=key)
+                text = f"Remembered without a vector, which `acr memory reindex` makes: {error.message}"
+                self._emit(Notice(level="warning", text=text))
         self._store.remember(outcome)
 
     def neighbours(
