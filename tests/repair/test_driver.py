@@ -213,6 +213,53 @@ def test_a_doctest_that_unittest_loads_is_a_target_beside_others(tmp_path: Path)
         assert [r.how for r in results] == ["failed", "ok"]
 
 
+def test_unittest_files_are_found_in_folders_that_are_no_packages(tmp_path: Path) -> None:
+    tests = """
+    import unittest
+    from calc import double
+
+    class TestCalc(unittest.TestCase):
+        def test_double(self):
+            self.assertEqual(double(2), 4)
+
+        def test_type(self):
+            self.assertIsInstance(double(1), int)
+    """
+    files = {"calc.py": MODULE, "one/test_calc.py": tests, "two/test_calc.py": tests, "two/test.py": tests}
+    names = ("test_calc.TestCalc", "two.test_calc.TestCalc", "test.TestCalc")
+    targets = [f"{name}.test_double" for name in names]
+    others = [f"{name}.test_type" for name in names]
+    for session in session_of(tmp_path, files):
+        made = driver(session, "python -m unittest")
+        survey = made.look(targets, list(files)[1:], limit=60, each=3.0)
+        assert sorted(survey["failing"]) == sorted(targets)
+        assert {t for t, seen in survey["others"].items() if seen["outcome"] == "passed"} == set(others)
+        changes = [(" + 1", " + 2"), (" + 1", ""), ("x + x + 1", "float(x + x)")]
+        results = try_out(made, session, changes, targets=targets, must_pass=others)
+        assert [r.how for r in results] == ["failed", "ok", "broke others"]
+
+
+def test_a_unittest_file_that_cannot_be_imported_is_a_target(tmp_path: Path) -> None:
+    tests = """
+    import unittest
+    import calc
+
+    assert calc.double(2) == 4
+
+    class TestCalc(unittest.TestCase):
+        def test_zero(self):
+            self.assertEqual(calc.double(0), 0)
+    """
+    target = "tests/test_calc.py"
+    for session in session_of(tmp_path, {"calc.py": MODULE, target: tests}):
+        made = driver(session, "python -m unittest")
+        survey = made.look([target], [target], limit=60, each=3.0)
+        assert survey["failing"][target]["exception"] == "AssertionError"
+        changes = [(" + 1", " + 2"), (" + 1", "")]
+        results = try_out(made, session, changes, targets=[target], must_pass=[])
+        assert [r.how for r in results] == ["failed", "ok"]
+
+
 def test_coverage_and_parallel_options_of_the_repository_do_not_disturb(tmp_path: Path) -> None:
     options = '[tool.pytest.ini_options]\naddopts = ["-n", "2", "-v", "--maxfail=1"]\n'
     files = {"calc.py": MODULE, "tests/test_calc.py": TESTS, "pyproject.toml": options}

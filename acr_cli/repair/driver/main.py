@@ -20,8 +20,11 @@ def main(argv: list[str]) -> int:
     sys.path[:] = [entry for entry in sys.path if entry != request["scratch"]]
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     adopt_orphans()
+    # Once here, so that no child has to.
     if (request.get("runner") or "pytest") == "pytest" and importlib.util.find_spec("pytest"):
-        import pytest  # noqa: F401 - once here, so that no child has to
+        import pytest  # noqa: F401
+    else:
+        from . import unittests  # noqa: F401
     if mode == "survey":
         try:
             report = Survey(request).report()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
+import importlib
 import importlib.util
 import os
 import sys
 import threading
 import time
-import unittest
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -147,7 +146,9 @@ def run(job: Job, send: Send, runner: str) -> None:
     if runner == "pytest":
         _run_pytest(job, reporter)
     else:
-        _run_unittest(job, reporter)
+        from .unittests import run_unittest
+
+        run_unittest(job, reporter)
     reporter.summary()
 
 
@@ -299,97 +300,3 @@ def _run_pytest(job: Job, reporter: Reporter) -> None:
             job.tracer.start()
         code = pytest.main(_pytest_arguments(job), plugins=[Plugin(job, reporter)])
     reporter.send({"exit": int(code)})
-
-
-# --- unittest ---------------------------------------------------------------------------------------------
-
-
-class Result(unittest.TestResult):
-    """Our eyes inside unittest."""
-
-    def __init__(self, job: Job, reporter: Reporter) -> None:
-        super().__init__()
-        self.job = job
-        self.reporter = reporter
-        self.outcome = "passed"
-        self.facts: Message | None = None
-        self.failfast = job.stop
-
-    def startTest(self, test: unittest.TestCase) -> None:
-        super().startTest(test)
-        self.outcome, self.facts = "passed", None
-        self.reporter.begin(test.id())
-
-    def stopTest(self, test: unittest.TestCase) -> None:
-        self.reporter.end(self.outcome, self.facts)
-        super().stopTest(test)
-
-    def _note(self, error: Any) -> None:
-        self.outcome = "failed"
-        if self.job.tracer is not None and self.facts is None:
-            self.facts = exception_facts(error[1], self.job.root, error[2])
-
-    def addError(self, test: unittest.TestCase, err: Any) -> None:
-        super().addError(test, err)
-        self._note(err)
-
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
-        super().addFailure(test, err)
-        self._note(err)
-
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
-        super().addSubTest(test, subtest, err)
-        if err is not None:
-            self._note(err)
-
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        super().addSkip(test, reason)
-        self.outcome = "skipped"
-
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
-        super().addUnexpectedSuccess(test)
-        self.outcome = "failed"
-
-
-def _run_unittest(job: Job, reporter: Reporter) -> None:
-    discover = job.discover or {}
-    start = os.path.join(job.root, discover.get("start", "."))
-    top = discover.get("top")
-    sys.path.insert(0, os.path.join(job.root, top) if top else start)
-    loader = unittest.TestLoader()
-    if job.tracer is not None:
-        job.tracer.start()
-    pattern, base = discover.get("pattern", "test*.py"), os.path.join(job.root, top) if top else None
-    if job.wanted is None:
-        tests = _flat(loader.discover(start, pattern, base))
-    else:
-        names = [test for test in job.wanted if not test.startswith("unittest.")]
-        tests = _named(loader, names)
-        # What a `load_tests` adds, doctests say, has an id that is no name of a test.
-        missing = set(names) - {test.id() for test in tests}
-        if missing:
-            tests += [test for test in _flat(loader.discover(start, pattern, base)) if test.id() in missing]
-    tests = [test for test in tests if test.id() not in job.unwanted]
-    if job.tracer is not None:
-        reporter.send({"collected": [test.id() for test in tests]})
-    if job.collect_only:
-        return
-    result = Result(job, reporter)
-    unittest.TestSuite(tests).run(result)
-    reporter.send({"exit": 0 if result.wasSuccessful() else 1})
-
-
-def _named(loader: unittest.TestLoader, names: list[str]) -> list[unittest.TestCase]:
-    """The tests of these names; a name that is none is left out."""
-    tests: list[unittest.TestCase] = []
-    for name in names:
-        with contextlib.suppress(AttributeError, ImportError, TypeError):
-            tests += _flat(loader.loadTestsFromName(name))
-    return tests
-
-
-def _flat(suite: Any) -> list[unittest.TestCase]:
-    tests: list[unittest.TestCase] = []
-    for entry in suite:
-        tests.extend(_flat(entry) if isinstance(entry, unittest.TestSuite) else [entry])
-    return tests
