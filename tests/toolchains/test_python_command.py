@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -108,3 +111,26 @@ HATCH = '[tool.hatch.build.targets.wheel]\npackages = ["py/a"]\n'
 def test_the_code_of_the_tree_is_on_the_import_path(tree: MakeTree, files: dict[str, str], path: str) -> None:
     plan = plan_for(tree({"test_x.py": TEST, **files}), None)
     assert plan.environment["PYTHONPATH"] == path
+
+
+@pytest.mark.parametrize("kind", ["pytest", "unittest"])
+def test_a_program_that_a_test_starts_in_another_folder_finds_the_code(
+    kind: str, tree: MakeTree, tmp_path: Path
+) -> None:
+    check = "subprocess.run([sys.executable, '-c', 'import shop'], cwd='/', check=True)"
+    plain = f"import subprocess, sys\ndef test_it(): {check}\n"
+    of_class = (
+        f"import subprocess, sys, unittest\nclass T(unittest.TestCase):\n    def test_it(self): {check}\n"
+    )
+    files = {"shop/__init__.py": "", "tests/test_x.py": plain if kind == "pytest" else of_class}
+    root = tree(files)
+    scratch = tmp_path / "scratch"
+    plan = Python().plan(root, command=None, tests=(), scratch=str(scratch))
+    assert plan is not None
+    for path, content in plan.files.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(content)
+    ended = subprocess.run(
+        [sys.executable, *plan.argv[1:]], cwd=root, env={**os.environ, **plan.environment}, check=False
+    )
+    assert ended.returncode == 0

@@ -29,6 +29,11 @@ PATIENCE = 5  # how many more alarms a test may swallow, one a second
 CANARY, _, _SECONDS = os.environ.pop("ACR_GUARD", "").partition(" ")
 END = time.monotonic() + float(_SECONDS) if float(_SECONDS or 0) else None
 
+# Relative to the tree so far: a program that a test starts in another folder finds the code, too.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    str(Path(entry).absolute()) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry
+)
+
 # Options of pytest and its plugins that would hide tests, reorder them or run them in other processes.
 # Each is set only where the option exists.
 NEUTRAL = {

@@ -32,6 +32,11 @@ LIMIT = float(os.environ.get("ACR_TEST_SECONDS", "60"))
 PATIENCE = 5  # how many more alarms a test may swallow, one a second
 CANARY, _, _SECONDS = os.environ.pop("ACR_GUARD", "").partition(" ")
 END = time.monotonic() + float(_SECONDS) if float(_SECONDS or 0) else None
+
+# Relative to the tree so far: a program that a test starts in another folder finds the code, too.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry
+)
 SKIPPED_FOLDERS = {"node_modules", "build", "dist", "venv", "env", "site-packages", "__pycache__"}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FIXTURE = re.compile(r"(setUpClass|tearDownClass|setUpModule|tearDownModule) \((.*)\)")
