@@ -67,14 +67,15 @@ def _lines(line: Text, said: Sequence[Piece], width: int, indent: int, between: 
     from rich.cells import cell_len
     from rich.text import Text
 
-    empty = True  # whether only a label stands on the line
+    used, tokens = line.cell_len, list[Piece]()  # columns, and what stands behind the label
     for position, (text, kind) in enumerate(said):
         gap = between if position else 0
         for word in atoms(text):
-            space = 0 if empty else gap or 1
-            if not empty and line.cell_len + space + cell_len(word) > width:
-                yield line
-                line, space = Text(" " * indent), 0
-            line.append(f"{' ' * space}{word}", kind)
-            empty, gap = False, 0
-    yield line
+            space = (gap or 1) if tokens else 0
+            if tokens and used + space + cell_len(word) > width:
+                yield line.append_tokens(tokens)
+                line, used, tokens, space = Text(" " * indent), indent, [], 0
+            said_before = tokens.pop()[0] if tokens and tokens[-1][1] == kind else ""
+            tokens.append((f"{said_before}{' ' * space}{word}", kind))
+            used, gap = used + space + cell_len(word), 0
+    yield line.append_tokens(tokens)
