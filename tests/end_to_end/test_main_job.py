@@ -209,3 +209,25 @@ def image(sandbox: str) -> tuple[str, ...]:
     from tests.conftest import DOCKER_IMAGE
 
     return ("--image", DOCKER_IMAGE) if sandbox == "docker" else ()
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
+def test_caches_that_root_leaves_in_the_sandbox_stay_there(
+    acr: Acr, acr_home: Path, git_repo: Callable[..., Path], sandbox: str
+) -> None:
+    caching = """\
+import os
+from pathlib import Path
+
+cache = Path(__file__).parent / ".cache" / "deep"
+if not cache.parent.exists():
+    cache.mkdir(parents=True)
+    (cache / "entry").write_text("kept")
+    os.chmod(cache.parent, 0)
+"""
+    repo = git_repo({**LIMIT, "conftest.py": caching})
+    done = acr("fix", "--json", "--sandbox", sandbox, *image(sandbox), cwd=repo)
+    assert result_of(done.stdout)["status"] == "fixed", done.stderr
+    assert git(repo, "status", "--porcelain", "--ignored") == " M limit.py\n"
+    (run,) = (acr_home / "runs").iterdir()
+    assert not [entry for entry in run.iterdir() if entry.is_dir() and entry.name != "transcripts"]
