@@ -47,12 +47,6 @@ def cached(settings: Settings) -> list[Kept]:
     return sorted(found, key=lambda kept: (-kept.bytes, kept.name))
 
 
-def disk_use(settings: Settings) -> int:
-    """Bytes of what lies in the home alone, without any engine."""
-    home = settings.home
-    return sum(k.bytes for k in (*caches.in_folders(home), *_of_runs(home), *_traces(home)))
-
-
 def prune(settings: Settings, chosen: Sequence[Kept]) -> Freed:
     """Remove these; what a run that is at work may use stays."""
     sweep_runs(settings.home)

@@ -88,12 +88,6 @@ def remove(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def span_of(folder: Path) -> Span | None:
-    """Of what is there, without reading it all; None where there is nothing that can be used."""
-    head = _head(folder / FILE)
-    return None if head is None else Span(**head[0]["span"])
-
-
 def read(folder: Path, decay: Decay) -> Snapshot | None:
     """What is there, or None where there is nothing, or nothing that was made as this process would."""
     path = folder / FILE
