@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from acr_cli.build.checkpoints import Keeper, reached
 from acr_cli.build.recording import Recording
+from acr_cli.build.resuming import resume
+from acr_cli.errors import UsageError
 from acr_cli.progress import Checkpoint
 from acr_cli.protocols import Tree
 from acr_cli.records import Baseline, Status, StepKind, Task
-from acr_cli.worktree.runs import RunFolder
+from acr_cli.settings import Settings
+from acr_cli.worktree.runs import RunFolder, new_run
 from tests.test_caf import BAD, COST, GOOD, ContentVerifier, Deed, World, plans, step, writes
 
 PLAN = step("plan", StepKind.PLAN, text="everything")
@@ -130,3 +133,15 @@ def test_a_test_whose_name_holds_a_secret_has_no_baseline_to_go_on_with(tmp_path
     assert kept is not None
     assert kept.baseline is None
     assert not [p for p in shelf.folder.rglob("*.json") if "sk-live0123456789" in p.read_text()]
+
+
+def test_a_run_that_ends_while_it_is_taken_up_is_not_repeated(
+    git_repo: Callable[..., Path], acr_home: Path
+) -> None:
+    run, lock = new_run(acr_home, repository=git_repo({"a.py": ""}), task="x")
+    run.keep("begun.json", {"tree": "1", "task": {"text": "x"}})
+    run.update(status="fixed", applied=True)
+    lock.release()
+    with pytest.raises(UsageError, match=f"The run {run.id} has ended meanwhile."):
+        resume(Settings(home=acr_home), run=run, emit=lambda _: None)
+    assert run.describe()["status"] == "fixed"

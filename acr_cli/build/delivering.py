@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from acr_cli.errors import PatchConflict
 from acr_cli.events import Emit, Notice, PatchApplied
 from acr_cli.records import EXIT_CODES, RunResult, Status
 from acr_cli.worktree.contents import keep_changes
-from acr_cli.worktree.delivery import Change, deliver, is_there
+from acr_cli.worktree.delivery import Change, is_there
 from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.repository import Repository
 from acr_cli.worktree.runs import RunFolder
@@ -54,8 +55,11 @@ def delivered(
     try:
         folder.keep_patch(result.patch)
         keep_changes(folder.path, changes)
-        if not again or not is_there(repository.root, changes):
-            deliver(repository.root, changes, folder.path)
+        note: dict[str, Any] = {"applied": True, "applied_at": time.time()}
+        if again and is_there(repository.root, changes):
+            folder.update(**note)
+        else:
+            folder.deliver(repository.root, changes, **note)
     except (PatchConflict, OSError) as error:
         problem = error if isinstance(error, PatchConflict) else _unwritable(folder, error)
         return replace(
@@ -66,7 +70,6 @@ def delivered(
             hint=problem.hint,
             error_id=problem.id,
         )
-    folder.update(applied=True, applied_at=time.time())
     made = ""
     if commit:
         try:

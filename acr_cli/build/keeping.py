@@ -13,7 +13,7 @@ from acr_cli.worktree.contents import kept_changes
 from acr_cli.worktree.delivery import Change
 from acr_cli.worktree.kept import Carried, apply_kept, can_undo, is_kept_back, undo
 from acr_cli.worktree.repository import open_repository
-from acr_cli.worktree.runs import RunFolder, find_run, list_runs, newest_run
+from acr_cli.worktree.runs import RunFolder, find_run, list_runs, newest_run, sweep_runs
 from acr_cli.worktree.tree import touched
 from acr_cli.worktree.unasked import unasked
 
@@ -126,6 +126,7 @@ def _run_here(
     *,
     by: str,
 ) -> RunFolder:
+    sweep_runs(settings.home)  # what was killed may have applied a patch
     if run_id:
         return find_run(settings.home, run_id)
     found = newest_run(settings.home, open_repository(where).root, fits, by=by)

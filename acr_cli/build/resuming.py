@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
-
 from acr_cli.build.asking import Asks
 from acr_cli.build.checkpoints import BEGUN, REACHED, forget_what_followed, listed
 from acr_cli.build.fixing import kept, logged
@@ -33,6 +31,10 @@ _ENDS = (Status.FIXED, Status.NOT_FIXED, Status.NOTHING_TO_FIX, Status.CHANGED_U
 def ended(settings: Settings, run: RunFolder) -> Status | None:
     """How a run ended that is at its end; None for one that may go on. What dead runs left is cleaned up."""
     sweep_runs(settings.home)
+    return _end(run)
+
+
+def _end(run: RunFolder) -> Status | None:
     state = run.describe()
     if state.get("applied"):
         return Status.FIXED
@@ -57,16 +59,17 @@ def resume(settings: Settings, *, run: RunFolder, emit: Emit, asks: Asks | None 
     """Go on with a run, with its own flags in `settings`. What its finished steps did is not done again, its
     outcomes are not remembered twice, and its money counts on.
 
-    Raises: UsageError where it is at work or cannot go on, PatchConflict where the user's files changed."""
+    Raises: UsageError where it is at work, at its end or cannot go on, PatchConflict where the user's files
+    changed."""
     begun = _begun(run)
     pool = usable(settings, emit)
     repository = open_repository(Path(str(run.describe().get("repository", ""))))
-    lock = run.lock()
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise UsageError(f"The run {run.id} is at work.", hint="Wait until it ends.") from error
-    with lock:
+    with run.at_rest() as lock:
+        if _end(run) is not None:
+            raise UsageError(
+                f"The run {run.id} has come to its end meanwhile.",
+                hint=f"`acr runs show {run.id}` shows how.",
+            )
         _refuse_changed(run, repository.root)
         forget_what_followed(run)
         run.update(status="running", pid=os.getpid())

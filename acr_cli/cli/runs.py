@@ -237,7 +237,9 @@ def _at_its_end(invocation: Invocation, run: RunFolder, status: Status, *, as_js
     if as_json:
         shapes.write({"type": "run", "schema": SCHEMA, **described(run), "patch": run.patch})
     else:
-        how = "applied" if run.describe().get("applied") else status.value.replace("_", " ")
+        state = run.describe()
+        how = "applied" if state.get("applied") else status.value.replace("_", " ")
+        how += ", and taken back since" if state.get("undone") else ""
         say(invocation.out, f"The run {run.id} is at its end ({how}): nothing is left to do.")
     return EXIT_CODES.get(status, 1)
 

@@ -3,7 +3,8 @@
 Every touched file must be as it was when the run began. Beside each of them the new content is staged and the
 old one is kept as a second link; a journal in the run's folder says what is about to be renamed; only then is
 anything renamed. An error or an interrupt between two renames takes all of them back. A process that was
-killed leaves the journal, and `recover` completes the patch or takes it back.
+killed leaves the journal, and `recover` completes the patch or takes it back. What the run is to say of
+itself once the patch is there stands in the journal too, which goes only when that has been written.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ import shutil
 import signal
 import stat
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from types import FrameType
+from types import FrameType, MappingProxyType
+from typing import Any
 
 from acr_cli.errors import PatchConflict
 
 JOURNAL = "delivery.json"
 _HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STAGING, _COMMITTED, _DONE = "staging", "committed", "done"  # states of a delivery
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+Keep = Callable[[Mapping[str, Any]], None]
+"""Writes what a run says of itself into its folder. Raises: OSError."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,25 +64,55 @@ class _Entry:
     after: str
 
 
-def deliver(root: Path, changes: Mapping[str, Change], folder: Path) -> None:
-    """Write the changes (paths relative to `root`); `folder` holds the journal.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Plan:
+    """What a journal holds besides its state."""
+
+    journal: Path
+    root: Path
+    entries: Sequence[_Entry]
+    note: Mapping[str, Any]
+
+    def write(self, state: str) -> None:
+        content = {
+            "root": str(self.root),
+            "state": state,
+            "note": dict(self.note),
+            "entries": [asdict(entry) for entry in self.entries],
+        }
+        temporary = self.journal.with_suffix(".new")
+        with temporary.open("w") as file:
+            json.dump(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.journal)
+
+
+def deliver(
+    root: Path,
+    changes: Mapping[str, Change],
+    folder: Path,
+    *,
+    note: Mapping[str, Any] = _NOTHING,
+    keep: Keep = lambda _: None,
+) -> None:
+    """Write the changes (paths relative to `root`); `folder` holds the journal. Once they are there, `keep`
+    is given `note`: where it raises OSError or is killed, `recover` gives it to its own.
 
     Raises: PatchConflict when a file is not as `before` says or cannot be written; nothing is changed
     then."""
     entries = _entries(root, changes, f".acr-{folder.name}")
-    journal = folder / JOURNAL
-    with _as_conflict(root):
+    plan = _Plan(journal=folder / JOURNAL, root=root, entries=entries, note=note)
+    with _as_conflict(root, folder):
         try:
-            _prepare(root, entries, changes, journal)
+            _prepare(plan, changes)
             _go_forward(root, entries)
             with _uninterrupted():
-                _write_journal(journal, root, entries, _DONE)
-                _forget(root, entries, journal)
+                plan.write(_DONE)
+                _conclude(plan, keep)
         except BaseException:  # an interrupt as well
             with _uninterrupted():
-                if _state(journal) == _COMMITTED:
-                    _go_back(root, entries)
-                _forget(root, entries, journal)
+                _take_back(plan)
             raise
 
 
@@ -86,28 +121,33 @@ def is_there(root: Path, changes: Mapping[str, Change]) -> bool:
     return all(content_of(root / name) == change.after for name, change in changes.items())
 
 
-def recover(folder: Path) -> tuple[str, ...]:
+def recover(folder: Path, keep: Keep = lambda _: None) -> tuple[str, ...]:
     """After a delivery that was killed: complete it, or take it back where the user has gone on since; the
-    paths that now are as the patch wants them.
+    paths that now are as the patch wants them. `keep` is given what the delivery was to note, if it is done.
 
-    Raises: OSError when the user's tree cannot be reached; the journal is kept then."""
+    Raises: OSError when the user's tree cannot be reached, or of `keep`; the journal is kept then."""
     journal = folder / JOURNAL
     try:
         content = json.loads(journal.read_text())
         root, state = Path(content["root"]), str(content["state"])
         entries = [_Entry(**entry) for entry in content["entries"]]
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        note = dict(content.get("note") or {})
+    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
         _forget(folder, (), journal)
         return ()
+    plan = _Plan(journal=journal, root=root, entries=entries, note=note)
     done = [entry for entry in entries if _is(root / entry.path, entry.after)]
     if state == _COMMITTED:
         if all(entry in done or _can_go_forward(root, entry) for entry in entries):
             _go_forward(root, entries, done)
             state = _DONE
-            _write_journal(journal, root, entries, state)
+            plan.write(state)
         else:
             _go_back(root, entries)
-    _forget(root, entries, journal)
+    _clear(root, entries)
+    if state == _DONE:
+        keep(note)
+    _drop(journal)
     return tuple(entry.path for entry in entries) if state == _DONE else ()
 
 
@@ -125,13 +165,13 @@ def content_of(path: Path) -> Content | None:
 # --- before anything is renamed ---------------------------------------------------------------------------
 
 
-def _prepare(root: Path, entries: Sequence[_Entry], changes: Mapping[str, Change], journal: Path) -> None:
-    _check(root, entries)
-    _write_journal(journal, root, entries, _STAGING)
-    for entry, change in zip(entries, changes.values(), strict=True):
-        _stage(root, entry, change.after)
-    _check(root, entries)
-    _write_journal(journal, root, entries, _COMMITTED)
+def _prepare(plan: _Plan, changes: Mapping[str, Change]) -> None:
+    _check(plan.root, plan.entries)
+    plan.write(_STAGING)
+    for entry, change in zip(plan.entries, changes.values(), strict=True):
+        _stage(plan.root, entry, change.after)
+    _check(plan.root, plan.entries)
+    plan.write(_COMMITTED)
 
 
 def _entries(root: Path, changes: Mapping[str, Change], prefix: str) -> list[_Entry]:
@@ -243,13 +283,48 @@ def _go_back(root: Path, entries: Sequence[_Entry]) -> None:
             (root / entry.old).replace(root / entry.path)
 
 
+def _take_back(plan: _Plan) -> None:
+    """Nothing is changed then, and nothing is left. Raises: PatchConflict where the disk does not let it."""
+    state = _state(plan.journal)
+    if state == _DONE:  # all is there, and stays
+        return
+    try:
+        if state == _COMMITTED:
+            _go_back(plan.root, plan.entries)
+            with suppress(OSError):  # what cannot be cleared away now is not to be completed later
+                plan.write(_STAGING)
+        _forget(plan.root, plan.entries, plan.journal)
+    except OSError as error:
+        raise PatchConflict(
+            f"The patch was broken off, and {plan.root} cannot be cleaned up: {_why(error)}.",
+            hint="`acr doctor --fix`, and the next run, complete the patch or take it back.",
+        ) from error
+
+
+def _conclude(plan: _Plan, keep: Keep) -> None:
+    """The patch is there: say so in the run, then forget how it came there."""
+    with suppress(OSError):  # then the journal stays, and the next recovery sees to it
+        _clear(plan.root, plan.entries)
+        keep(plan.note)
+        _drop(plan.journal)
+
+
 def _forget(root: Path, entries: Sequence[_Entry], journal: Path) -> None:
-    """Remove what was staged and kept, folders that a deletion has left empty, and last the journal."""
+    """Remove what was staged and kept, and last the journal."""
+    _clear(root, entries)
+    _drop(journal)
+
+
+def _clear(root: Path, entries: Sequence[_Entry]) -> None:
+    """Remove what was staged and kept, and folders that a deletion has left empty."""
     for entry in entries:
         (root / entry.new).unlink(missing_ok=True)
         (root / entry.old).unlink(missing_ok=True)
         if not entry.after:
             _remove_empty((root / entry.path).parent, root)
+
+
+def _drop(journal: Path) -> None:
     journal.with_suffix(".new").unlink(missing_ok=True)
     journal.unlink(missing_ok=True)
 
@@ -267,14 +342,19 @@ def _is(path: Path, digest: str) -> bool:
 
 
 @contextmanager
-def _as_conflict(root: Path) -> Iterator[None]:
+def _as_conflict(root: Path, folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        place = folder if str(error.filename or "").startswith(f"{folder}/") else root
         raise PatchConflict(
-            f"The patch cannot be written to {root}: {(error.strerror or str(error)).lower()}.",
+            f"The patch cannot be written to {place}: {_why(error)}.",
             hint="Nothing was changed; the patch is kept in the run.",
         ) from error
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _state(journal: Path) -> str:
@@ -282,16 +362,6 @@ def _state(journal: Path) -> str:
         return str(json.loads(journal.read_text())["state"])
     except (FileNotFoundError, ValueError):
         return ""
-
-
-def _write_journal(journal: Path, root: Path, entries: Sequence[_Entry], state: str) -> None:
-    content = {"root": str(root), "state": state, "entries": [asdict(e) for e in entries]}
-    temporary = journal.with_suffix(".new")
-    with temporary.open("w") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(journal)
 
 
 @contextmanager

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from acr_cli.errors import PatchConflict, UsageError
+from acr_cli.errors import PatchConflict, SandboxUnavailable, UsageError
 from acr_cli.worktree.contents import keep_changes, kept_changes
-from acr_cli.worktree.delivery import Change, Content, content_of, deliver
+from acr_cli.worktree.delivery import Change, Content, content_of
+from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.repository import Repository
 from acr_cli.worktree.reversal import reverse
 from acr_cli.worktree.runs import RunFolder
@@ -48,10 +51,10 @@ def apply_kept(repository: Repository, run: RunFolder) -> Carried:
 
     Raises: UsageError without such a patch, PatchConflict when it does not fit the tree as it is now."""
     _check_belongs(repository, run)
-    if not can_apply(run):
-        raise UsageError(f"The patch of {run.id} is applied already.", hint="`acr undo` takes it back.")
-    files = _carry_over(repository, run, reverse=False)
-    run.update(applied=True, applied_at=time.time(), undone=False)
+    with run.at_rest():
+        if not can_apply(run):
+            raise UsageError(f"The patch of {run.id} is applied already.", hint="`acr undo` takes it back.")
+        files = _carry_over(repository, run, reverse=False)
     return Carried(run=run.id, files=files, patch=run.patch)
 
 
@@ -61,18 +64,17 @@ def undo(repository: Repository, run: RunFolder) -> Carried:
     Raises: UsageError when there is nothing to undo; PatchConflict when lines of it were changed since, which
     names them, and nothing is written then."""
     _check_belongs(repository, run)
-    if not can_undo(run):
-        raise UsageError(
-            f"{run.id} has changed nothing that is still there.", hint="`acr runs list` shows runs."
-        )
-    changes = kept_changes(run.path)
-    if changes is None:
-        files = _carry_over(repository, run, reverse=True)
-    else:
-        files = tuple(sorted(changes))
-        with run.at_rest():
-            deliver(repository.root, _reversed(repository.root, run, changes), run.path)
-    run.update(undone=True)
+    with run.at_rest():
+        if not can_undo(run):
+            raise UsageError(
+                f"{run.id} has changed nothing that is still there.", hint="`acr runs list` shows runs."
+            )
+        changes = kept_changes(run.path)
+        if changes is None:
+            files = _carry_over(repository, run, reverse=True)
+        else:
+            files = tuple(sorted(changes))
+            run.deliver(repository.root, _reversed(repository.root, run, changes), undone=True)
     return Carried(run=run.id, files=files, patch=run.patch)
 
 
@@ -86,9 +88,9 @@ def changes_since(tree: RunTree, start: str) -> dict[str, Change]:
 
 def _carry_over(repository: Repository, run: RunFolder, *, reverse: bool) -> tuple[str, ...]:
     """The patch on a small copy of the files that it touches, and that copy's changes on the user's tree."""
-    names = touched(run.patch)
-    with run.at_rest(), tempfile.TemporaryDirectory(dir=run.path, prefix="apply-") as folder:
-        tree = RunTree.copy(repository.root, names, Path(folder))
+    with _room(run) as folder:
+        names = touched(run.patch)
+        tree = RunTree.copy(repository.root, names, folder)
         start = tree.checkpoint()
         try:
             tree.apply(run.patch, reverse=reverse)
@@ -98,10 +100,31 @@ def _carry_over(repository: Repository, run: RunFolder, *, reverse: bool) -> tup
                 hint=f"Its lines were changed since; `acr runs show {run.id}` prints the patch.",
             ) from error
         changes = changes_since(tree, start)
-        if not reverse:
+        if reverse:
+            run.deliver(repository.root, changes, undone=True)
+        else:
             keep_changes(run.path, changes)
-        deliver(repository.root, changes, run.path)
+            run.deliver(repository.root, changes, applied=True, applied_at=time.time(), undone=False)
     return names
+
+
+@contextmanager
+def _room(run: RunFolder) -> Iterator[Path]:
+    """An empty folder in the run's, gone afterwards.
+
+    Raises: SandboxUnavailable when the disk does not take what is put there."""
+    try:
+        folder = Path(tempfile.mkdtemp(dir=run.path, prefix="apply-"))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # what is left, the next sweep removes
+    except (OSError, GitFailed) as error:
+        why = error.reason if isinstance(error, GitFailed) else (error.strerror or str(error)).lower()
+        raise SandboxUnavailable(
+            f"The patch was not applied, since {run.path} cannot be written: {why}.",
+            hint="Free space there, and do it again; your files are as they were.",
+        ) from error
 
 
 def _reversed(root: Path, run: RunFolder, changes: Mapping[str, Change]) -> dict[str, Change]:

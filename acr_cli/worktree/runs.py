@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from acr_cli.errors import SandboxUnavailable, UsageError
 from acr_cli.events import RunFinished, to_json
 from acr_cli.records import RunResult
 from acr_cli.redaction import redact, redacted
-from acr_cli.worktree.delivery import JOURNAL, recover
+from acr_cli.worktree.delivery import JOURNAL, Change, deliver, recover
 
 _DESCRIPTION, _PATCH, _EVENTS, _LOCK = "run.json", "patch.diff", "events.jsonl", "lock"
 _HEAVY = ("tree", "git", "sandbox")
@@ -107,6 +107,17 @@ class RunFolder:
             if isinstance(event, dict):
                 yield event
 
+    def deliver(self, root: Path, changes: Mapping[str, Change], **note: Any) -> None:
+        """Write changes into the user's files, and then these fields into `run.json`: neither without the
+        other, whatever is killed.
+
+        Raises: PatchConflict when that cannot be; nothing is changed then."""
+        deliver(root, changes, self.path, note=note, keep=lambda fields: self.update(**fields))
+
+    def recover(self) -> tuple[str, ...]:
+        """Finish a delivery that was killed; under the lock. Raises: OSError when that cannot be now."""
+        return recover(self.path, keep=lambda fields: self.update(**fields))
+
     def copies(self) -> list[Path]:
         """The working copies that are there."""
         found = (
@@ -125,15 +136,24 @@ class RunFolder:
         return FileLock(self.path / _LOCK, timeout=0)
 
     @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """Holds the lock.
+    def at_rest(self) -> Iterator[FileLock]:
+        """The lock, held; a delivery that was killed is finished first.
 
-        Raises: UsageError when a process is at work on this run."""
+        Raises: UsageError when a process is at work on this run, SandboxUnavailable when its folder or what
+        it delivers to cannot be written."""
+        lock = self.lock()
         try:
-            with self.lock():
-                yield
+            lock.acquire()
         except Timeout as error:
             raise UsageError(f"The run {self.id} is at work.", hint="Wait until it ends.") from error
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+        with lock:
+            try:
+                self.recover()
+            except OSError as error:
+                raise _unwritable(self.path, error) from error
+            yield lock
 
 
 def new_run(home: Path, *, repository: Path, task: str) -> tuple[RunFolder, FileLock]:
@@ -155,10 +175,7 @@ def new_run(home: Path, *, repository: Path, task: str) -> tuple[RunFolder, File
             repository=str(repository), task=redact(task), status="running", time=now, pid=os.getpid()
         )
     except OSError as error:
-        raise SandboxUnavailable(
-            f"{folder.path} cannot be made: {(error.strerror or str(error)).lower()}.",
-            hint="acr keeps its files there; free space, or choose another place with ACR_HOME.",
-        ) from error
+        raise _unwritable(folder.path, error, how="made") from error
     return folder, lock
 
 
@@ -209,21 +226,22 @@ def _sweep(run: RunFolder) -> bool:
     """Whether the run was dead, and has been cleaned up."""
     if not is_unclean(run):
         return False
-    killed = _is_running(run)
     try:
         with run.lock():
-            delivered = bool(recover(run.path))
+            run.recover()
             run.drop_copies()
+            if _is_running(run):  # it may have ended while the lock was waited for
+                run.update(status="killed", applied=bool(run.describe().get("applied")))
     except OSError:  # it lives (Timeout is an OSError), or cannot be reached now: the next sweep sees to it
         return False
-    if killed:
-        known = run.describe()
-        when = time.time() if delivered else known.get("applied_at")
-        run.update(status="killed", applied=delivered or bool(known.get("applied")), applied_at=when)
-    elif delivered:  # `acr apply` or `acr undo` was killed
-        undone = bool(run.describe().get("applied")) and not run.describe().get("undone")
-        run.update(applied=True, applied_at=time.time(), undone=undone)
     return True
+
+
+def _unwritable(folder: Path, error: OSError, how: str = "written") -> SandboxUnavailable:
+    return SandboxUnavailable(
+        f"{folder} cannot be {how}: {(error.strerror or str(error)).lower()}.",
+        hint="acr keeps its files there; free space, or choose another place with ACR_HOME.",
+    )
 
 
 def _remove(folder: Path) -> None:

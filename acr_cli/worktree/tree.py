@@ -135,6 +135,7 @@ class RunTree:
         }
 
     def apply(self, patch: str, *, reverse: bool = False) -> None:
+        """See `Tree.apply`. Raises: also SandboxUnavailable when the disk is full or may not be written."""
         if not patch:
             return
         for name in touched(patch):
@@ -144,6 +145,10 @@ class RunTree:
         try:
             self._git(*how, stdin=data)
         except GitFailed as error:
+            if self._accepts(*how, "--cached", "--check", stdin=data):  # it is not the patch
+                raise SandboxUnavailable(
+                    f"The working copy in {self.root} cannot be written: {error.reason}.", hint=_FULL
+                ) from error
             # A change in the last lines is tied to the file's end, though lines were added there since.
             if _INTO_NOTHING.search(patch) or not self._accepts(*how, "--unidiff-zero", stdin=data):
                 raise PatchConflict(f"The patch does not apply: {error.reason}.") from error

@@ -82,3 +82,9 @@ def test_a_run_that_kept_nothing_cannot_go_on_and_one_at_its_end_need_not(
     assert "cannot go on: it ended before anything of it was kept." in nothing.stderr
     assert "at its end (fixed): nothing is left to do." in ended.stdout
     assert "--setup held a secret, which was not kept." in secret.stderr
+
+
+def test_a_run_that_was_taken_back_since_says_so(acr: Acr, three: list[RunFolder], tmp_path: Path) -> None:
+    three[0].update(applied=True, undone=True)
+    ended = acr("runs", "resume", three[0].id, cwd=tmp_path)
+    assert ended.stdout.endswith("at its end (applied, and taken back since): nothing is left to do.\n")

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from acr_cli.worktree.delivery import Change, Content, content_of, deliver, recover
+from acr_cli.worktree.delivery import Change, Content, content_of
+from acr_cli.worktree.runs import RunFolder
 
 BEFORE = {
     "a.py": b"a",
@@ -83,7 +84,8 @@ def killed_at(number: int, work: Callable[[], Any]) -> bool:
 
 
 def main(place: Path, *, twice: bool) -> None:
-    root, folder = place / "root", place / "run"
+    root, run = place / "root", RunFolder(path=place / "run")
+    folder = run.path
     found: dict[str, int] = {}
     number, again, going = 1, 1, True
     while going:
@@ -91,20 +93,22 @@ def main(place: Path, *, twice: bool) -> None:
             shutil.rmtree(old, ignore_errors=True)
         write(root, BEFORE)
         folder.mkdir()
-        going = killed_at(number, lambda: deliver(root, changes(root), folder))
-        if twice and going and killed_at(again, lambda: recover(folder)):
+        going = killed_at(number, lambda: run.deliver(root, changes(root), applied=True))
+        if twice and going and killed_at(again, run.recover):
             again += 1
         else:
             number, again = number + (5 if twice else 1), 1
-        recovered = recover(folder)
+        recovered = run.recover()
         now = contents(root)
         word = {json.dumps(sorted(BEFORE)): "before", json.dumps(sorted(AFTER)): "after"}.get(
             json.dumps(sorted(now)), f"torn: {sorted(now)}"
         )
         if word in ("before", "after") and now != (BEFORE if word == "before" else AFTER):
             word = f"torn: {now}"
-        if list(folder.iterdir()):
-            word += f", left in the run: {sorted(p.name for p in folder.iterdir())}"
+        if run.describe() != ({"applied": True} if word == "after" else {}):
+            word += f", and the run says {run.describe()}"
+        if left := sorted({path.name for path in folder.iterdir()} - {"run.json", "run.json.new"}):
+            word += f", left in the run: {left}"
         if recovered and word != "after":
             word += ", reported as done"
         found[word] = found.get(word, 0) + 1

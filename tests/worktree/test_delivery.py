@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -275,6 +277,7 @@ def test_a_file_that_cannot_be_replaced_takes_all_of_it_back(root: Path, folder:
 CONFLICT = """
 import sys
 from pathlib import Path
+from typing import Any
 from acr_cli.errors import PatchConflict
 from acr_cli.worktree.delivery import Change, Content, deliver
 root, folder = Path(sys.argv[1]) / "root", Path(sys.argv[1]) / "run"
@@ -403,6 +406,7 @@ def killed_half_way(root: Path, folder: Path) -> None:
 import os, signal, sys
 sys.path.insert(0, {str(SOURCE)!r})
 from pathlib import Path
+from typing import Any
 from acr_cli.worktree.delivery import Change, Content, deliver
 def stop(event, arguments):
     if event == "os.rename" and str(arguments[0]).endswith("-1.new"):
@@ -446,6 +450,21 @@ def test_recovery_leaves_what_the_user_has_changed_since(root: Path, folder: Pat
     assert (root / "a.py").read_bytes() == b"by the user"
     assert (root / "pkg" / "c.py").read_bytes() == b"pkg/c.py"
     assert leftovers(root) == []
+
+
+def test_what_cannot_be_noted_now_is_noted_by_the_next_recovery(root: Path, folder: Path) -> None:
+    def full(_: Mapping[str, Any]) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    noted: list[Mapping[str, Any]] = []
+    deliver(root, edited("a.py"), folder, note={"applied": True}, keep=full)
+    assert (root / "a.py").read_bytes() == b"new"
+    assert leftovers(root) == []
+    with pytest.raises(OSError, match="No space left"):
+        recover(folder, full)
+    assert recover(folder, noted.append) == ("a.py",)
+    assert recover(folder, noted.append) == ()
+    assert noted == [{"applied": True}]
 
 
 def test_there_is_nothing_to_recover_without_a_journal(folder: Path) -> None:
