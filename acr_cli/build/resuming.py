@@ -67,7 +67,7 @@ def resume(settings: Settings, *, run: RunFolder, emit: Emit, asks: Asks | None 
     with run.at_rest() as lock:
         if _end(run) is not None:
             raise UsageError(
-                f"The run {run.id} has come to its end meanwhile.",
+                f"The run {run.id} has ended meanwhile.",
                 hint=f"`acr runs show {run.id}` shows how.",
             )
         _refuse_changed(run, repository.root)
