@@ -68,9 +68,13 @@ class ProviderError(AcrError):
     id = "provider"
     retryable: ClassVar[bool] = False
 
-    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", retry_after: float | None = None, was_read: bool = False
+    ) -> None:
+        """`was_read`: the provider took the request, and may bill it although it said nothing."""
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
+        self.was_read = was_read
 
 
 class ProviderUnavailable(ProviderError):

@@ -949,9 +949,14 @@ def test_what_each_is_about_to_spend_is_kept_for_it(tmp_path: Path) -> None:
     one.charge(0.1)
     two.affords(0.5)
     assert budget.spent_usd == pytest.approx(0.1)
-    two.leave()  # a call that nobody waits for counts at its estimate, once
+    two.reserve(0.6)  # the most that it may cost
+    assert one.remaining_usd == pytest.approx(0.3)
+    with pytest.raises(BudgetExhausted, match="others are spending"):
+        one.reserve(0.5)
+    two.leave()  # a call that nobody waits for counts at its most, until it is known
+    assert budget.spent_usd == pytest.approx(0.7)
     two.charge(0.4)
-    assert budget.spent_usd == pytest.approx(0.6)
+    assert budget.spent_usd == pytest.approx(0.5)
 
 
 def test_who_does_not_stop_by_himself_is_left(tmp_path: Path) -> None:

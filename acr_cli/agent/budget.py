@@ -92,22 +92,30 @@ class RunBudget:
 
     def hold(self, who: object, usd: float | None) -> None:
         """As `affords`, where several spend at the same time: the amount is kept for `who` until `let_go`."""
+        self.affords(usd)
         with self._lock:
             others = sum(held for each, held in self._held.items() if each is not who)
-            if usd and usd > self.remaining_usd - others:
+            if usd and usd > self.max_cost - self._spent - others:
                 raise self._no_money(f"The next call may cost ${usd:.4f}; what is left others are spending.")
             self._held[who] = usd or 0.0
-        self.affords(usd)
 
     def let_go(self, who: object) -> float:
         """What was kept, in USD."""
         with self._lock:
             return self._held.pop(who, 0.0)
 
-    def held(self, *, but: object) -> float:
-        """USD that is kept for others."""
+    def remaining_for(self, who: object) -> float:
+        """USD, without what is kept for others; the ledger knows of those by itself."""
         with self._lock:
-            return sum(held for each, held in self._held.items() if each is not but)
+            others = sum(held for each, held in self._held.items() if each is not who)
+        return max(0.0, min(self.max_cost - self._spent - others, self.remaining_usd))
+
+    def correct(self, counted: float, usd: float) -> None:
+        """A call of this thread that was `counted` before its end has cost `usd`."""
+        with self._lock:
+            self._spent += usd - counted
+        if self._ledger is not None:
+            self._ledger.settle(usd)
 
     def count_step(self) -> None:
         if self._steps >= self.max_steps:
@@ -135,7 +143,7 @@ class Shared:
     def __init__(self, budget: RunBudget, stopped: Callable[[], bool]) -> None:
         self._budget = budget
         self._stopped = stopped
-        self._left = False
+        self._counted: float | None = None  # USD, of the call that was under way when this was left
 
     @property
     def spent_usd(self) -> float:
@@ -143,7 +151,7 @@ class Shared:
 
     @property
     def remaining_usd(self) -> float:
-        return max(0.0, self._budget.remaining_usd - self._budget.held(but=self))
+        return self._budget.remaining_for(self)
 
     @property
     def remaining_seconds(self) -> float:
@@ -159,21 +167,25 @@ class Shared:
         self._budget.hold(self, usd)
 
     def reserve(self, usd: float) -> None:
+        self._budget.hold(self, usd)
         self._budget.reserve(usd)
 
     def charge(self, usd: float) -> None:
         held = self._budget.let_go(self)
-        if not self._left or held:
+        if self._counted is None or held:
             self._budget.charge(usd)
+        else:
+            self._budget.correct(self._counted, usd)
+            self._counted = 0.0
 
     def let_go(self) -> None:
         """Nothing more is spent."""
         self._budget.let_go(self)
 
     def leave(self) -> None:
-        """Count what a call that is under way may cost; what it really costs is not heard of any more."""
-        self._left = True
-        self._budget.charge(self._budget.let_go(self))
+        """Count the most that a call under way may cost, until it ends and says what it did cost."""
+        self._counted = self._budget.let_go(self)
+        self._budget.charge(self._counted)
 
     def count_step(self) -> None:
         self._budget.count_step()

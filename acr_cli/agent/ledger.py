@@ -19,6 +19,7 @@ from acr_cli.errors import BudgetExhausted
 
 _LOCK_SECONDS = 10.0
 _KEPT_DAYS = 400.0
+_KEPT_ENTRIES = 10_000  # also when older, should the clock be years ahead for a moment
 _HINT = "Raise {name} (`acr config set {name} USD`), or wait for the next {period}."
 
 
@@ -80,9 +81,11 @@ class Ledger:
                 raise
 
     def settle(self, usd: float) -> None:
-        """What the call of this thread has cost; nothing for one that was not reserved. Never raises."""
+        """What the call of this thread has cost; nothing for one that was not reserved. Never raises.
+
+        What is no amount leaves what was reserved."""
         entry = self._open.pop(threading.get_ident(), None)
-        if entry is not None:
+        if entry is not None and math.isfinite(usd) and usd >= 0:
             with suppress(BudgetExhausted), self._changing() as database:
                 database.execute("UPDATE entry SET usd = ? WHERE id = ?", (usd, entry))
 
@@ -106,7 +109,10 @@ class Ledger:
                 database.execute("BEGIN IMMEDIATE")
                 columns = "id INTEGER PRIMARY KEY, at REAL, usd REAL"
                 database.execute(f"CREATE TABLE IF NOT EXISTS entry ({columns})")
-                database.execute("DELETE FROM entry WHERE at < ?", (self._now() - _KEPT_DAYS * 86400,))
+                database.execute(
+                    "DELETE FROM entry WHERE at < ? AND id <= (SELECT max(id) FROM entry) - ?",
+                    (self._now() - _KEPT_DAYS * 86400, _KEPT_ENTRIES),
+                )
                 yield database
                 database.execute("COMMIT")
         except (OSError, sqlite3.Error) as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         statistics,
         undo_run,
     )
-    from acr_cli.build.pooling import candidates, detect, probe
+    from acr_cli.build.pooling import candidates, detect, probe, run_budget
     from acr_cli.build.replaying import replay
     from acr_cli.build.resuming import ended, flags_of, resume
     from acr_cli.build.routing import route
@@ -34,7 +34,7 @@ _WHERE = {
         *("apply_run", "identity", "memory", "run_to_apply", "run_to_undo", "runs", "statistics"),
         *("run_unasked", "undo_run"),
     ),
-    "pooling": ("candidates", "detect", "probe"),
+    "pooling": ("candidates", "detect", "probe", "run_budget"),
     "replaying": ("replay",),
     "resuming": ("ended", "flags_of", "resume"),
     "routing": ("route",),
@@ -66,6 +66,7 @@ __all__ = [
     "resume",
     "route",
     "run",
+    "run_budget",
     "run_to_apply",
     "run_to_undo",
     "run_unasked",

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from math import inf
 from typing import TYPE_CHECKING
 
 from acr_cli.errors import AuthenticationFailed, ConfigurationError, StoreError
@@ -45,16 +46,21 @@ def detect(settings: Settings) -> tuple[Found, ...]:
     return found(os.environ, time_price=settings.time_price)
 
 
-def probe(settings: Settings, candidate: str) -> Reply:
-    """One tiny real call; what the model answered, and what that cost.
+def probe(settings: Settings, candidate: str, budget: Budget | None = None) -> Reply:
+    """One tiny real call; what the model answered, and what that cost. `budget` is that of several.
 
-    Raises: ProviderError, ConfigurationError."""
+    A model without a price is asked all the same where no day and no month has a cap.
+
+    Raises: ProviderError, ConfigurationError, BudgetExhausted."""
     from acr_cli.models.gateway import LiteLLM
     from acr_cli.models.rests import Rests, rests_file
 
     chosen = pool_of(replace(settings, model=candidate))[0]
     rests = Rests(rests_file(settings.home), heeded=False)
-    return LiteLLM(emit=lambda _: None, environ=os.environ, rests=rests).probe(chosen)
+    if not chosen.price.known:
+        budget = run_budget(settings, max_cost=inf)
+    gateway = LiteLLM(emit=lambda _: None, environ=os.environ, rests=rests)
+    return gateway.probe(chosen, budget or run_budget(settings))
 
 
 def run_budget(

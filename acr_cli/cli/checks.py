@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acr_cli import __version__
-from acr_cli.errors import AcrError, ProviderError, SandboxUnavailable
+from acr_cli.errors import AcrError, BudgetExhausted, ProviderError, SandboxUnavailable
 from acr_cli.settings import Settings
 
 LITTLE = 2.0  # GiB of disk that are few
@@ -275,16 +275,16 @@ def _of(model: str, provider: str) -> bool:
 
 
 def online(settings: Settings) -> tuple[Check, ...]:
-    """Every model asked for one word; paid for."""
+    """Every model asked for one word; paid for, within the caps of a run, a day and a month."""
     from acr_cli import build
 
-    checks = []
+    checks, budget = [], build.run_budget(settings)
     for each in build.candidates(settings):
         if not each.model:
             continue
         try:
-            build.probe(settings, each.id)
-        except ProviderError as error:
+            build.probe(settings, each.id, budget)
+        except (ProviderError, BudgetExhausted) as error:
             says, hint = error.message.rstrip("."), error.hint
             checks.append(Check(name=each.id, state="missing", says=says, hint=hint))
         else:

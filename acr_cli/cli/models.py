@@ -17,6 +17,7 @@ from acr_cli.cli.runs import whole
 from acr_cli.cli.words import seconds, usd
 from acr_cli.errors import ProviderError, UsageError
 from acr_cli.models.keys import missing_key
+from acr_cli.protocols import Budget
 from acr_cli.records import SCHEMA, Candidate
 from acr_cli.settings import Settings, load_environment
 from acr_cli.settings.keys import ended
@@ -227,7 +228,8 @@ def probe(
     ctx: typer.Context,
     model: str = typer.Argument(None, metavar="MODEL", help="Otherwise every model."),
 ) -> int:
-    """Ask models for one word each, to see whether they answer; this is paid for."""
+    """Ask models for one word each, to see whether they answer; this is paid for, within the caps."""
+    from acr_cli import build
     from acr_cli.cli.table import say
 
     invocation: Invocation = ctx.obj
@@ -238,7 +240,8 @@ def probe(
             "There is no model to test.",
             hint="`acr models add` adds one; `acr config init` proposes those that it finds.",
         )
-    answered = [_answers(settings, name, invocation) for name in names]
+    budget = build.run_budget(settings)
+    answered = [_answers(settings, name, budget, invocation) for name in names]
     if not any(answered):
         if len(names) > 1:
             say(invocation.err, "No model answered.")
@@ -252,13 +255,15 @@ def _models(settings: Settings) -> list[Candidate]:
     return [candidate for candidate in build.candidates(settings) if candidate.model]
 
 
-def _answers(settings: Settings, name: str, invocation: Invocation) -> bool:
-    """Whether a model answers; what it said and what that cost, or why not, is shown."""
+def _answers(settings: Settings, name: str, budget: Budget, invocation: Invocation) -> bool:
+    """Whether a model answers; what it said and what that cost, or why not, is shown.
+
+    Raises: BudgetExhausted."""
     from acr_cli import build
     from acr_cli.cli.table import say
 
     try:
-        reply = build.probe(settings, name)
+        reply = build.probe(settings, name, budget)
     except ProviderError as error:
         # One provider that fails is this command's result, not its end.
         say(invocation.out, error.message, "red")

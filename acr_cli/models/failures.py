@@ -56,10 +56,12 @@ def ours(
         return unreachable(candidate)
     if isinstance(error, TimeoutError):
         return ProviderTooSlow(
-            f"{who}: the reply only trickles in.", hint="Name another model, or look at what is in between."
+            f"{who}: the reply only trickles in.",
+            hint="Name another model, or look at what is in between.",
+            was_read=True,
         )
     if name == "Timeout" or status == 408:
-        return ProviderUnavailable(f"{who}: no answer in time.", hint="Is the provider up?")
+        return ProviderUnavailable(f"{who}: no answer in time.", hint="Is the provider up?", was_read=True)
     if name == "JSONDecodeError" or _UNREADABLE.search(str(error)):
         return BadReply(f"{who}: the reply is no valid JSON.")
     if name == "APIResponseValidationError":

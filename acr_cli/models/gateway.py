@@ -21,7 +21,7 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-from acr_cli.errors import BadReply, BudgetExhausted, ContextTooLong, ProviderError, RequestRefused
+from acr_cli.errors import BadReply, ContextTooLong, ProviderError, RequestRefused
 from acr_cli.events import Emit, ModelText, Notice
 from acr_cli.models.breaker import Breaker
 from acr_cli.models.caching import marked, takes_marks, written_price
@@ -50,6 +50,9 @@ REPLY_TOKENS = 16_384
 LOCAL_REPLY_TOKENS = 1_024
 """The least that a model on this machine may say; an eighth of its context where that is more."""
 
+PROBE_TOKENS = 1_024
+"""The longest reply of a model that is asked for one word: some think before they say it."""
+
 LEAST_TOKENS = 256
 """A budget that pays for fewer tokens than this pays for no useful reply."""
 
@@ -77,7 +80,8 @@ class LiteLLM:
     """A `Gateway` to every provider that litellm knows and to any OpenAI-compatible base URL.
 
     `environ` holds the keys. `rng` (of the pauses), `sleep` and `clock` (seconds, monotonic) can be given.
-    `rests` is what is known of providers that keep failing, from other processes and for them.
+    `rests` is what is known of providers that keep failing, from other processes and for them. `longest` is
+    how many tokens a reply may have.
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class LiteLLM:
         clock: Callable[[], float] = time.monotonic,
         patience: Patience | None = None,
         rests: Rests | None = None,
+        longest: int = REPLY_TOKENS,
     ) -> None:
         self._emit = emit
         self._environ = environ
@@ -98,6 +103,7 @@ class LiteLLM:
         self._clock = clock
         self._patience = patience or Patience()
         self._breaker = Breaker(clock, rests)
+        self._longest = longest
         self._disputed: set[str] = set()  # candidates whose counts were found wrong
         self._extras: dict[str, Mapping[str, Any]] = {}
 
@@ -113,7 +119,7 @@ class LiteLLM:
         request = _Request(candidate=candidate, key=key, messages=speakable(messages), tools=tools)
         usage, cost, started = Usage(), 0.0, self._clock()
         for number in range(1, self._patience.tries + 1):
-            reply_tokens = _afford(request, budget)
+            reply_tokens = _afford(request, budget, self._longest)
             hearing = Hearing()
             failure: ProviderError | None = None
             try:
@@ -121,6 +127,10 @@ class LiteLLM:
                 _examine(request, hearing)
             except ProviderError as error:
                 failure = error
+                hearing.begun = hearing.begun or error.was_read
+            except BaseException:
+                hearing.begun = True  # given up while it was at work
+                raise
             finally:
                 # Also when the user interrupts: what was heard has been paid for.
                 spent = self._reckon(request, hearing)
@@ -156,10 +166,10 @@ class LiteLLM:
             self._emit(Notice(level="warning", text=text))
         return reckoning.usage
 
-    def probe(self, candidate: Candidate) -> Reply:
+    def probe(self, candidate: Candidate, budget: Budget) -> Reply:
         """One tiny real call, tried once, to see whether a model answers; what it said is on one line.
 
-        Raises: ProviderError."""
+        Raises: ProviderError, BudgetExhausted."""
         if candidate.base_url is not None and is_loopback(candidate.base_url):
             _knock(candidate, self._patience.connect)
         ask = Message(role="user", content="Answer with the one word: ready")
@@ -168,8 +178,9 @@ class LiteLLM:
             environ=self._environ,
             clock=self._clock,
             patience=replace(self._patience, tries=1),
+            longest=PROBE_TOKENS,
         )
-        reply = once.complete(candidate, [ask], tools=(), budget=_Probing())
+        reply = once.complete(candidate, [ask], tools=(), budget=budget)
         self._breaker.recovered(candidate)
         return replace(reply, content=" ".join(reply.content.split())[:200])
 
@@ -181,8 +192,7 @@ class LiteLLM:
         for chunk in _chunks(wire, request, piece=patience.piece, whole=whole):
             if text := hearing.hear(chunk):
                 self._emit(ModelText(text=text))
-            if budget.remaining_seconds <= 0:
-                raise BudgetExhausted("The time of this run is used up.", hint="Raise --max-time.")
+            budget.check()  # of the time; and nobody pays for the rest of what is not needed any more
             if hearing.size > max(reply_tokens, LOCAL_REPLY_TOKENS) * _CHARACTERS_PER_TOKEN_AT_MOST:
                 hearing.finish = "length"  # as of a server that heeds what a reply may have
                 break
@@ -205,24 +215,6 @@ class LiteLLM:
             raise failure
         self._emit(Notice(level="warning", text=f"{failure.message} Trying again in {pause:.1f} s."))
         self._sleep(pause)
-
-
-class _Probing:
-    """The `Budget` of a call that the user asked for by name."""
-
-    spent_usd = 0.0
-    remaining_usd = math.inf
-    remaining_seconds = math.inf
-
-    def check(self) -> None: ...
-
-    def affords(self, usd: float | None) -> None: ...
-
-    def reserve(self, usd: float) -> None: ...
-
-    def charge(self, usd: float) -> None: ...
-
-    def count_step(self) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -276,13 +268,13 @@ class _Request:
         return wire
 
 
-def _afford(request: _Request, budget: Budget) -> int:
+def _afford(request: _Request, budget: Budget, longest: int) -> int:
     """How many tokens the reply may have, so that the whole call stays within the budget and the context.
 
     Raises: BudgetExhausted, ContextTooLong."""
     budget.check()
     candidate, price = request.candidate, request.candidate.price
-    limits = [REPLY_TOKENS, facts(candidate.model).max_output or REPLY_TOKENS]
+    limits = [longest, facts(candidate.model).max_output or longest]
     if candidate.local:
         # A small model that rambles would go on until its context is full, minutes later.
         limits.append(max(LOCAL_REPLY_TOKENS, (candidate.context_window or 16_384) // 8))

@@ -8,6 +8,9 @@ from typing import Any
 from acr_cli.protocols import ToolCall
 from acr_cli.records import Usage
 
+MOST_TOKENS = 100_000_000
+"""More than any context holds: a greater count is a fault, and would only make sums overflow."""
+
 _FINISHES = {"length": "length", "max_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -123,15 +126,21 @@ class Hearing:
 
 
 def _written(usage: Any) -> int:
-    details = getattr(usage, "prompt_tokens_details", None)
-    return int(getattr(details, "cache_creation_tokens", None) or 0)
+    return _tokens(getattr(getattr(usage, "prompt_tokens_details", None), "cache_creation_tokens", None))
 
 
 def _usage(usage: Any) -> Usage:
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
-        input_tokens=max(0, int(usage.prompt_tokens or 0)),
-        output_tokens=max(0, int(usage.completion_tokens or 0)),
-        cached_tokens=max(0, int(getattr(details, "cached_tokens", None) or 0)),
+        input_tokens=_tokens(getattr(usage, "prompt_tokens", None)),
+        output_tokens=_tokens(getattr(usage, "completion_tokens", None)),
+        cached_tokens=_tokens(getattr(details, "cached_tokens", None)),
         calls=1,
     )
+
+
+def _tokens(reported: Any) -> int:
+    """A count as a provider reports it; 0 for what is none, and no more than any call can have. Pure."""
+    if not isinstance(reported, int | float) or not reported > 0:
+        return 0
+    return int(min(reported, MOST_TOKENS))

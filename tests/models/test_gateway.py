@@ -301,9 +301,9 @@ def test_a_reasoning_effort_reaches_the_server() -> None:
 def test_probe_asks_once_and_gives_the_answer_on_one_line() -> None:
     with LoopbackServer({"m": [Say(text="ready\n"), Refuse(status=500)]}) as server:
         asked = line()
-        assert asked.gateway.probe(candidate(server.base_url)).content == "ready"
+        assert asked.gateway.probe(candidate(server.base_url), asked.budget).content == "ready"
         with pytest.raises(ProviderUnavailable):
-            asked.gateway.probe(candidate(server.base_url))
+            asked.gateway.probe(candidate(server.base_url), asked.budget)
         assert len(server.requests) == 2
     assert asked.events == []
 
@@ -313,17 +313,18 @@ def test_a_server_that_is_down_is_named_by_its_address() -> None:
         url = server.base_url
     dead = candidate(url)
     asked = line(tries=1)
-    for ask in (asked.gateway.probe, asked.ask):
+    for ask in (lambda: asked.gateway.probe(dead, asked.budget), lambda: asked.ask(dead)):
         with pytest.raises(ProviderUnavailable) as caught:
-            ask(dead)
+            ask()
         assert caught.value.message == f"{dead.id} cannot be reached at {url}."
         assert "Start the server" in caught.value.hint
     assert asked.events == []
 
 
 def test_a_name_that_no_server_has_cannot_be_reached() -> None:
+    asked = line(tries=1)
     with pytest.raises(ProviderUnavailable, match=r"cannot be reached at http://nowhere\.invalid/v1"):
-        line(tries=1).gateway.probe(candidate("http://nowhere.invalid/v1"))
+        asked.gateway.probe(candidate("http://nowhere.invalid/v1"), asked.budget)
 
 
 # --- local servers ----------------------------------------------------------------------------------------

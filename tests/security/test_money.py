@@ -6,17 +6,25 @@ import math
 import multiprocessing
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from acr_cli.agent.budget import RunBudget
+from acr_cli.agent.budget import RunBudget, Shared
 from acr_cli.agent.ledger import Ledger, ledger_file
-from acr_cli.errors import BudgetExhausted
+from acr_cli.errors import BudgetExhausted, ProviderError
+from acr_cli.models.gateway import LiteLLM, Patience
+from acr_cli.protocols import Message
+from acr_cli.records import Price, Usage
+from acr_cli.testing.answers import Answer, Cut, Say, Stall
 from acr_cli.testing.loopback import LoopbackServer
 from tests.end_to_end.conftest import result_of
+from tests.models.conftest import candidate
 from tests.security.test_files_run_unasked import obeys
 
 Acr = Callable[..., subprocess.CompletedProcess[str]]
@@ -72,6 +80,45 @@ def test_a_killed_process_leaves_the_most_that_its_call_could_cost(tmp_path: Pat
     done = subprocess.run([sys.executable, "-c", program, tmp_path / "l"], check=False)
     assert done.returncode < 0
     assert Ledger(tmp_path / "l", day=1.0).remaining() == pytest.approx(0.3)
+
+
+def test_what_an_abandoned_attempt_has_reserved_is_settled_when_its_call_ends(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l", day=1.0)
+    budget = RunBudget(max_cost=1.0, max_steps=1, max_time=9.0, clock=lambda: 0.0, ledger=ledger)
+    attempt, asked, left = Shared(budget, lambda: False), threading.Event(), threading.Event()
+
+    def calls() -> None:
+        attempt.reserve(0.8)
+        asked.set()
+        assert left.wait(30)
+        attempt.charge(0.1)
+
+    thread = threading.Thread(target=calls)
+    thread.start()
+    assert asked.wait(30)
+    attempt.leave()
+    assert (budget.spent_usd, ledger.spent()["day"]) == (0.8, 0.8)
+    left.set()
+    thread.join(30)
+    assert budget.spent_usd == pytest.approx(0.1)
+    assert ledger.spent()["day"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("usd", [math.nan, math.inf, -1.0])
+def test_what_is_no_amount_frees_nothing(tmp_path: Path, usd: float) -> None:
+    ledger = Ledger(tmp_path / "l", day=1.0)
+    spend(ledger, 0.7, usd)
+    assert ledger.spent()["day"] == 0.7
+
+
+def test_a_clock_that_is_years_ahead_for_a_moment_forgets_nothing(tmp_path: Path) -> None:
+    now = [NOON]
+    ledger = Ledger(tmp_path / "l", day=1.0, now=lambda: now[0])
+    spend(ledger, 0.7)
+    now[0] += 1000 * DAY
+    spend(ledger, 0.1)
+    now[0] = NOON
+    assert ledger.remaining() == pytest.approx(0.2)
 
 
 def _spender(path: str, done: multiprocessing.Queue[int]) -> None:
@@ -132,3 +179,115 @@ def test_runs_of_one_day_share_its_cap(
         second = acr("fix", "--json", "--sandbox", "none", "--model", "openai/obedient", cwd=broken)
         assert (second.returncode, result_of(second.stdout)["status"]) == (6, "budget")
         assert len(server.requests_for("obedient")) == asked
+
+
+# --- what a provider reports, and what it does not --------------------------------------------------------
+
+PRICE = Price(input=1.0, output=10.0)
+ASK = (Message(role="user", content="Say hello. " * 400),)  # about 1,200 tokens, 0.0012 USD
+
+
+@dataclass
+class Till:
+    """A gateway with patience for tests, and the budget that it charges."""
+
+    gateway: LiteLLM
+    budget: RunBudget
+
+    def ask(self, server: LoopbackServer, price: Price = PRICE) -> None:
+        with suppress(ProviderError):
+            self.gateway.complete(candidate(server.base_url, price=price), ASK, tools=(), budget=self.budget)
+
+
+def till(folder: Path, *, max_cost: float = 1.0, day: float = math.inf) -> Till:
+    ledger = Ledger(folder / "l", day=day)
+    budget = RunBudget(max_cost=max_cost, max_steps=9, max_time=90.0, clock=time.monotonic, ledger=ledger)
+    patience = Patience(connect=2.0, stall=1.0, tries=1)
+    return Till(LiteLLM(emit=lambda _: None, environ={}, patience=patience), budget)
+
+
+def used(read: int, said: int, cached: int = 0) -> Say:
+    """An answer of some 1,500 tokens whose usage is what the provider likes to say."""
+    usage = Usage(input_tokens=read, output_tokens=said, cached_tokens=cached, calls=1)
+    return Say(text="so many words of a reply " * 300, usage=usage)
+
+
+TOLD = {
+    "the truth": (used(1200, 1500), 0.016, 0.017),
+    "nothing": (Say(text="so many words of a reply " * 300, report_usage=False), 0.014, 0.04),
+    "zeros": (used(0, 0), 0.014, 0.04),
+    "less than nothing": (used(-5000, -5000), 0.014, 0.04),
+    "far too little": (used(3, 1), 0.014, 0.04),
+    "that all was in its cache": (used(1200, 1500, cached=10**7), 0.015, 20.0),
+    "more than there are numbers": (used(10**400, 10**400), 1.0, math.inf),
+    "a stream that breaks off before it is told": (Cut(text="x" * 3000), 0.008, 0.02),
+    "silence, once it has read": (Stall(), 0.0009, 0.002),
+}
+
+
+@pytest.mark.usefixtures("litellm_is_imported")
+@pytest.mark.parametrize(("answer", "least", "most"), TOLD.values(), ids=TOLD)
+def test_whatever_a_provider_reports_what_was_said_is_paid(
+    tmp_path: Path, answer: Answer, least: float, most: float
+) -> None:
+    asked = till(tmp_path)
+    with LoopbackServer({"m": [answer]}) as server:
+        asked.ask(server)
+    assert least <= asked.budget.spent_usd <= most
+    assert Ledger(tmp_path / "l").spent()["day"] == pytest.approx(asked.budget.spent_usd)
+
+
+@pytest.mark.usefixtures("litellm_is_imported")
+def test_a_bill_that_is_too_high_is_noticed_before_the_next_call(tmp_path: Path) -> None:
+    asked = till(tmp_path)
+    with LoopbackServer({"m": [used(1200, 10**6), Say(text="never")]}) as server:
+        asked.ask(server)
+        with pytest.raises(BudgetExhausted, match="are spent"):
+            asked.ask(server)
+        assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("litellm_is_imported")
+@pytest.mark.parametrize(("max_cost", "day"), [(0.01, math.inf), (1.0, 0.01), (0.01, 0.005)])
+def test_a_reply_is_cut_to_what_the_caps_pay_for(tmp_path: Path, max_cost: float, day: float) -> None:
+    asked = till(tmp_path, max_cost=max_cost, day=day)
+    with LoopbackServer({"m": [Say(text="ok")]}) as server:
+        asked.ask(server)
+        sent = server.requests[0].body["max_tokens"]
+    assert 0.003 < sent * 10 / 1e6 <= min(max_cost, day) - 0.0012  # the prompt
+
+
+@pytest.mark.parametrize(
+    ("price", "max_cost", "day"),
+    [(PRICE, 0.0, math.inf), (PRICE, math.inf, 0.0), (Price(), 1.0, math.inf), (Price(), math.inf, 1.0)],
+)
+def test_nothing_is_asked_that_no_cap_pays_for(
+    tmp_path: Path, price: Price, max_cost: float, day: float
+) -> None:
+    asked = till(tmp_path, max_cost=max_cost, day=day)
+    with LoopbackServer({"m": [Say(text="never")]}) as server:
+        with pytest.raises(BudgetExhausted):
+            asked.ask(server, price)
+        assert server.requests == []
+
+
+def test_models_that_are_tried_are_within_the_caps(
+    acr: Acr, pool: Callable[..., None], acr_home: Path, tmp_path: Path
+) -> None:
+    with LoopbackServer({"m": [Say(text="ready")]}) as server:
+        pool(server, {"m": 0.5}, max_cost_day=0.05)
+        assert acr("models", "test", "openai/m").returncode == 0
+        assert server.requests[0].body["max_tokens"] <= 1024
+        spent = Ledger(ledger_file(acr_home)).spent()["day"]
+        assert 0 < spent < 0.001
+        pool(server, {"m": 0.5}, max_cost_day=spent)
+        refused = acr("models", "test", "openai/m")
+        assert (refused.returncode, len(server.requests)) == (6, 1), refused.stderr
+        assert "for this day" in refused.stderr
+        (acr_home / "config.toml").write_text(
+            f'max_cost_day = 1.0\n[[model]]\nid = "openai/m"\nbase_url = "{server.base_url}"\n'
+            "price = {input = 1}\n"
+        )
+        unpriced = acr("models", "test", "openai/m")
+        assert (unpriced.returncode, len(server.requests)) == (6, 1), unpriced.stderr
+        assert "no known price" in unpriced.stderr
