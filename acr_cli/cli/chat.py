@@ -54,12 +54,15 @@ def chat(
     line is a message, and the exit code is that of the last one.
     """
     from acr_cli.build.chatting import Conversation
+    from acr_cli.build.pooling import pool_of
     from acr_cli.cli.fix import with_providers
 
     invocation: Invocation = ctx.obj
     flags = {"model": model, "approve": approve, "test": test, "sandbox": sandbox, "max_cost": max_cost}
     settings = invocation.settings({**flags, "yes": yes or None})
     settings = with_providers(settings, invocation, lambda _: None, quiet=not is_terminal())
+    if settings.model:
+        pool_of(settings)  # one that nobody knows ends the chat before it begins
     talk = Conversation(where=Path.cwd())
     this = Chat(invocation=invocation, settings=settings, talk=talk, speaks=is_terminal())
     signal.signal(signal.SIGTERM, this.end)

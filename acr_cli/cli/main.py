@@ -6,7 +6,9 @@ the home folder's `logs`.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 import signal
 import stat
@@ -29,6 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code. Never raises."""
     if argv is None:
         _speak_utf8()
+        _open_standard_streams()
+        _lose_what_nobody_can_read()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _main(arguments)
@@ -51,7 +55,6 @@ def _speak_utf8() -> None:
 
 
 def _main(arguments: list[str]) -> int:
-    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         # A file name need not be valid text in the terminal's encoding.
         if hasattr(stream, "reconfigure"):
@@ -76,8 +79,27 @@ def _open_standard_streams() -> None:
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
-        if number and getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+class _Progress(io.FileIO):
+    """Standard error: what cannot be written there (a full disk, a reader or a terminal that has gone) is
+    lost and ends nothing, since it is no result."""
+
+    def write(self, data: Any, /) -> int:
+        with contextlib.suppress(OSError):
+            return super().write(data) or 0
+        return len(data)
+
+
+def _lose_what_nobody_can_read() -> None:
+    old = sys.stderr
+    if isinstance(old, io.TextIOWrapper):
+        raw = io.BufferedWriter(_Progress(2, "w", closefd=False))
+        encoding, errors = old.encoding, old.errors or "backslashreplace"
+        sys.stderr = io.TextIOWrapper(raw, encoding=encoding, errors=errors, line_buffering=True)
 
 
 def hear_interrupts() -> None:

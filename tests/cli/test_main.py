@@ -389,6 +389,19 @@ def test_a_reader_that_goes_away_is_no_error(
     assert (done.returncode in (0, 141), done.stderr) == (True, "")
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("--version", 0), ("models list", 0), ("bench compare --nope", 2), ("fix", 9), ("chat --model nope", 3)],
+)
+@pytest.mark.parametrize("streams", ["2>/dev/full", "2>&-", ">&- 2>&- <&-", "2>&1 | true; exit $PIPESTATUS"])
+def test_progress_that_nobody_can_read_changes_no_exit_code(
+    acr_home: Path, tmp_path: Path, command: str, code: int, streams: str
+) -> None:
+    done = in_shell(f"acr {command} {streams}", tmp_path)
+    assert done.returncode == code
+    assert not (acr_home / "logs").exists()
+
+
 def test_a_home_that_does_not_exist_is_told_of_acr_home(acr, tmp_path: Path) -> None:
     done = acr("config", "show", cwd=tmp_path, env={"ACR_HOME": "~nobody-of-this-name/acr"})
     assert done.returncode == 3
