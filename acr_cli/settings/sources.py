@@ -230,14 +230,27 @@ def _narrower(key: Key, mine: Any, theirs: Any, place: str) -> Any:
         case _:
             if not mine or not theirs:
                 return theirs or mine
-            both = [t for t in theirs if any(fnmatchcase(t, m) for m in mine)]
-            both += [m for m in mine if any(fnmatchcase(m, t) for t in theirs)]
+            both = [t for t in theirs if any(_within(t, m) for m in mine)]
+            both += [m for m in mine if any(_within(m, t) for t in theirs)]
             if not both:
                 raise ConfigurationError(
                     f"{place}: the project allows no model that your own settings allow.",
                     hint="Name the models of this run with --allow.",
                 )
             return tuple(dict.fromkeys(both))
+
+
+def _within(inner: str, outer: str) -> bool:
+    """Whether all names that one pattern fits surely fit another one. Pure.
+
+    A sign that stands in no pattern takes the place of inner wildcards, from none for a `*` to more than
+    `outer` is long: only a wildcard of `outer` fits it."""
+    if inner == outer:
+        return True
+    if "[" in outer:
+        return False
+    one = re.sub(r"\[!?\]?[^\]]*\]|\?", "\0", inner)
+    return all(fnmatchcase(one.replace("*", "\0" * length), outer) for length in range(len(outer) + 2))
 
 
 def _take_environment(
