@@ -19,6 +19,7 @@ import resource
 import select
 import shutil
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,8 +32,10 @@ from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import dependencies, install, programs
 from acr_cli.sandbox.caches import packages_of
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
+from acr_cli.sandbox.gate import PORT, VARIABLES, Gate
 from acr_cli.sandbox.interpreter import Interpreter, base_interpreter, cached_environment, users_environment
 from acr_cli.sandbox.languages import prepare_each
+from acr_cli.sandbox.listening import listener_in
 from acr_cli.sandbox.process import watch
 
 WORK, SCRATCH, HOME = "/acr/work", "/acr/scratch", "/home/acr"
@@ -235,10 +238,17 @@ class Bubblewrap:
         folder.mkdir()
         visible = (*self.place.visible, *folders, *([file] if file else []))
         self.place = replace(self.place, visible=visible)
+        bounds = install.limits(self.limits)
         with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as copy:
-            writable = (folder, packages)
-            session = BubblewrapSession(self, copy, network=bool(recipe.setup), writable=writable)
-            result = session.run(script, environment=variables, limits=install.limits(self.limits))
+            direct = self.network and bool(recipe.setup)
+            session = BubblewrapSession(self, copy, network=direct, writable=(folder, packages))
+            if direct or not recipe.setup:
+                variables |= install.proxies(self._environ) if direct else {}
+                result = session.run(script, environment=variables, limits=bounds)
+            else:
+                with install.gate(self._environ, self._emit) as gate:
+                    more = {**variables, **VARIABLES}
+                    result = session.run(script, environment=more, limits=bounds, gate=gate)
         install.check(result, install.keep_log(self._home, self._run_id, recipe, result.output))
 
     @contextlib.contextmanager
@@ -280,11 +290,15 @@ class BubblewrapSession(Copy):
         *,
         environment: Mapping[str, str] | None = None,
         limits: Limits | None = None,
+        gate: Gate | None = None,
     ) -> CommandResult:
         limits = limits or self._sandbox.limits
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
         with _Started(self._command(argv, limits), self._environment(environment or {})) as started:
             started.limit(limits, reserving=self._sandbox.place.reserving)
+            started.ready()
+            if gate is not None:
+                gate.listen(started.listener(PORT))
             started.go()
             return watch(started.process, limits=limits, kill=started.kill)
 
@@ -437,11 +451,11 @@ class _Started:
             available = sorted(os.sched_getaffinity(0))
             os.sched_setaffinity(self._first, available[: max(1, math.ceil(limits.cpus))])
 
-    def go(self) -> None:
-        """Let the command begin.
+    def ready(self) -> None:
+        """Wait until the sandbox is made.
 
         Raises: SandboxBroken with what bwrap says when it cannot."""
-        assert self.process.stdin is not None and self.process.stdout is not None  # noqa: S101, PT018
+        assert self.process.stdout is not None  # noqa: S101  made so
         said = b""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._block, b"1")
@@ -451,6 +465,16 @@ class _Started:
                 if not line:
                     reason = said.decode(errors="replace").strip()
                     raise SandboxBroken(f"bubblewrap cannot start a command: {reason or 'it ended'}.")
+
+    def listener(self, port: int) -> socket.socket:
+        """A socket that listens inside, on the loopback. Raises: SandboxUnavailable."""
+        assert self._first is not None  # noqa: S101  it is ready
+        return listener_in(self._first, port)
+
+    def go(self) -> None:
+        """Let the command begin."""
+        assert self.process.stdin is not None  # noqa: S101  made so
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(b"\n")
 
     def kill(self) -> None:

@@ -106,8 +106,8 @@ class Host:
         if recipe.setup:
             text = "Installing the repository's dependencies on this machine, into a cached environment."
             self._emit(Notice(level="info", text=text))
-        names = (*install.settings(self._environ), *install.certificates(self._environ)[0])
-        wanted = (*names, "PIP_FIND_LINKS")
+        own = {**install.settings(self._environ), **install.proxies(self._environ)}
+        wanted = (*own, *install.certificates(self._environ)[0], "PIP_FIND_LINKS")
         variables = {name: self._environ[name] for name in wanted if name in self._environ}
         with private_copy(self._home, self._run_id, tree, only=recipe.manifests) as folder:
             session = HostSession(self, folder)

@@ -1,34 +1,41 @@
 """Installing a repository's dependencies: the script, the settings it may see, the key of its result.
 
-This is the one moment when a sandbox has the network. The commands may run code of the repository (a
-`setup.py`) and of the packages that they install; they get the user's own index and proxy settings, which are
-never stored in an image.
+This is the one moment when a sandbox has a way to the network: through `gate`, to public addresses and to the
+user's own indexes. The commands may run code of the repository (a `setup.py`) and of the packages that they
+install; they get the user's own index settings, which are never stored in an image.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shlex
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from acr_cli.errors import SandboxUnavailable
+from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.redaction import redact
 from acr_cli.sandbox import dependencies
 from acr_cli.sandbox.files import entries
+from acr_cli.sandbox.gate import Gate
+from acr_cli.sandbox.reach import reach
 
 _FORMAT = 2  # part of every key: raise it when the script below changes its result
 _TAIL = 2000  # characters of the log that an error shows
 _SECONDS = 1800.0
+_SAID = 5  # refused connections that are told
 _MEMORY = 4 * 1024**3  # building a wheel needs more than running tests
 
 _SETTINGS = (
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT"),
     *("UV_INDEX", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL"),
     *("NPM_CONFIG_REGISTRY", "npm_config_registry", "GOPROXY", "GONOSUMDB"),
+)
+_PROXIES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"),
     *("http_proxy", "https_proxy", "no_proxy", "all_proxy"),
 )
@@ -70,8 +77,27 @@ for folder in {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platl
 
 
 def settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The user's settings of pip, uv, npm, Go and proxies that name no path of this machine. Pure."""
+    """The user's settings of pip, uv, npm and Go that name no path of this machine. Pure."""
     return {name: environ[name] for name in _SETTINGS if environ.get(name)}
+
+
+def proxies(environ: Mapping[str, str]) -> dict[str, str]:
+    """The user's proxies, for an install step that has the network as it is (`--network on`). Pure."""
+    return {name: environ[name] for name in _PROXIES if environ.get(name)}
+
+
+@contextlib.contextmanager
+def gate(environ: Mapping[str, str], emit: Emit) -> Iterator[Gate]:
+    """The way out of one install step; afterwards it is said what was asked for and refused.
+
+    Raises: SandboxUnavailable for a proxy of the user's that cannot be used."""
+    with Gate(reach(environ)) as opened:
+        try:
+            yield opened
+        finally:
+            for why in opened.refused[:_SAID]:
+                text = f"The install step was refused a connection: {redact(why)}."
+                emit(Notice(level="warning", text=text))
 
 
 def wheel_folders(environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
