@@ -10,6 +10,7 @@ import typer
 
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation, here
+from acr_cli.cli.terminal import one_line
 from acr_cli.cli.toml import literal
 from acr_cli.errors import RepositoryRefused, UsageError
 from acr_cli.settings import BY_NAME, KEYS, PROJECT_FILE, ModelEntry, Settings
@@ -40,7 +41,7 @@ def _shown(settings: Settings, *, origin: bool) -> list[str]:
         if not key.file and value is not None:
             line = f"# {line}"
         if origin:
-            line += f"  # {settings.origins.get(key.name, 'default')}"
+            line += f"  # {one_line(settings.origins.get(key.name, 'default'), 500)}"
         lines.append(line)
     for model in settings.models:
         lines += ["", "[[model]]" + (f"  # {settings.origins.get('models', '')}" if origin else "")]
@@ -91,7 +92,7 @@ def get(
         raise UsageError(f"There is no key {key!r}{nearest(key, list(BY_NAME))}", hint=_ALL_KEYS)
     value = getattr(settings, BY_NAME[key].field)
     shown = "" if value is None else literal(value)
-    where = f"  # {settings.origins.get(key, 'default')}" if origin else ""
+    where = f"  # {one_line(settings.origins.get(key, 'default'), 500)}" if origin else ""
     sys.stdout.write(f"{shown}{where}\n")
     return 0
 

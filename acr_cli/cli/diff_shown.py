@@ -1,6 +1,6 @@
 """A unified diff on a terminal: what is added and removed by colour, code by its syntax.
 
-What it holds is shown, never obeyed."""
+What it holds is shown, never obeyed; what would not be seen is written out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from acr_cli.cli.terminal import clean
+from acr_cli.cli.terminal import hidden_shown
 from acr_cli.cli.words import changed_lines
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def show_patch(console: Console, patch: str) -> None:
     """Line by line, none of them broken."""
     from rich.text import Text
 
-    lines = clean(patch).split("\n")
+    lines = hidden_shown(patch.replace("\r\n", "\n")).split("\n")
     lines = lines[:-1] if lines[-1] == "" else lines
     syntax = console.color_system is not None and len(lines) <= MOST_COLOURED
     for line in _coloured(lines) if syntax else (Text(line) for line in lines):

@@ -15,18 +15,34 @@ if TYPE_CHECKING:
 FILE_WIDTH = 200  # columns of a table that goes to a file or a pipe
 
 # Sequences first and whole (CSI, OSC and other strings, two-byte ones), then every control that is left: C0
-# but newline and tab, DEL, C1, and the marks that turn the direction of text around.
+# but newline and tab, DEL, C1, other ends of lines, the marks that turn the direction of text around, and
+# what has no width: a joiner is left where it joins letters or pictures, not between signs of ASCII.
 _SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_CONTROLS = re.compile(
+    rf"[{_UNSEEN}]|(?:(?<=[\x00-\x7f])|(?<!.))[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f]|$)", re.DOTALL
+)
 
 
 def clean(text: str) -> str:
     """Text from elsewhere (a model, a test, a file name) that no terminal obeys. Pure."""
     return _CONTROLS.sub("", _SEQUENCES.sub("", text))
+
+
+def hidden_shown(text: str) -> str:
+    r"""The same with what is not seen written out, as `\u202e`: for code that somebody is to judge. Pure."""
+    return _CONTROLS.sub(lambda found: _written_out(found[0]), text)
+
+
+def _written_out(sign: str) -> str:
+    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
 
 
 def one_line(text: str, width: int = 160) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from acr_cli.cli.terminal import hidden_shown
+
 
 def literal(value: object) -> str:
     """A value as it is written in TOML."""
@@ -20,4 +22,4 @@ def literal(value: object) -> str:
         case Mapping():
             return f"{{{', '.join(f'{name} = {literal(item)}' for name, item in value.items())}}}"
         case _:
-            return json.dumps(str(value), ensure_ascii=False)
+            return hidden_shown(json.dumps(str(value), ensure_ascii=False))
