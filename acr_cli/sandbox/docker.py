@@ -29,7 +29,7 @@ from acr_cli.sandbox.containers import (
     walls,
 )
 from acr_cli.sandbox.copies import sweep_copies
-from acr_cli.sandbox.engine import Engine, best_effort
+from acr_cli.sandbox.engine import Engine, best_effort, network_mode
 from acr_cli.sandbox.files import add_folder, add_tree, place
 from acr_cli.sandbox.images import Images
 from acr_cli.sandbox.languages import prepare_each
@@ -67,6 +67,7 @@ class Docker:
             emit=emit,
             environ=environ,
             home=home,
+            network=network,
         )
         self._image = ""
         self._image_name = image or ""
@@ -166,8 +167,3 @@ class DockerSession:
     def _parts(self, path: str) -> tuple[str, ...]:
         where, parts = place(path, workdir=self.workdir, scratch=self.scratch)
         return (where, *parts)
-
-
-def network_mode(engine: Engine) -> str:
-    """The network for what needs one: the usual, or the host's where the engine has no other. Pure."""
-    return "bridge" if engine.bridge else "host"

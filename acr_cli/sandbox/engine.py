@@ -36,6 +36,11 @@ class Engine:
     bridge: bool  # has the usual network; else only that of its host
 
 
+def network_mode(engine: Engine) -> str:
+    """The network for what needs one: the usual, or the host's where the engine has no other. Pure."""
+    return "bridge" if engine.bridge else "host"
+
+
 def connect(environ: Mapping[str, str]) -> Engine:
     """The engine of DOCKER_HOST, else of the user's context; answers within a few seconds or not at all.
 

@@ -7,10 +7,11 @@ so that nothing of it is in the image.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,8 +32,10 @@ from acr_cli.sandbox.containers import (
     bounds,
     finished,
 )
-from acr_cli.sandbox.engine import Engine, best_effort, broken
+from acr_cli.sandbox.engine import Engine, best_effort, broken, network_mode
 from acr_cli.sandbox.files import add_file, add_folder, add_tree
+from acr_cli.sandbox.gate import VARIABLES
+from acr_cli.sandbox.sidecar import sidecar
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -79,7 +82,10 @@ class Images:
         emit: Emit,
         environ: Mapping[str, str],
         home: Path,
+        network: bool = False,
     ) -> None:
+        """`network`: whether installing has the network as it is."""
+        self._network = network
         self._engine = engine
         self._home = home
         self._labels = labels
@@ -148,7 +154,7 @@ class Images:
                     dockerfile=str(tree / dockerfile),
                     tag=f"acr-dockerfile:{key[:20]}",
                     labels={REPOSITORY_LABEL: recipe.repository, HOME_LABEL: self._labels.home},
-                    network_mode=None if self._engine.bridge else "host",
+                    network_mode=network_mode(self._engine),
                     rm=True,
                     forcerm=True,
                 )
@@ -170,13 +176,13 @@ class Images:
             return str(cached[0].id)
         text = "Installing the repository's dependencies, with network, into an image that is kept."
         self._emit(Notice(level="info", text=text))
-        with Volume(self._engine, self._labels, base) as volume:
-            self._fill(volume, recipe, tree)
+        with Volume(self._engine, self._labels, base) as volume, self._way_out(base) as (network, proxies):
+            self._fill(volume, recipe, tree, proxies)
             limits = install.limits(self._limits)
             options: dict[str, Any] = {
                 **bounds(self._engine, limits),
                 "user": "0:0",
-                "network_mode": "bridge" if self._engine.bridge else "host",
+                "network_mode": network,
             }
             argv, mounts = ["/bin/sh", f"{ROOT}/setup/run"], [self._packages(recipe.repository)]
             with finished(volume, argv, limits=limits, mounts=mounts, **options) as (container, result):
@@ -184,6 +190,18 @@ class Images:
                 image = self._commit(container, recipe, base, key)
         self._forget_old(recipe.repository)
         return image
+
+    @contextlib.contextmanager
+    def _way_out(self, image: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The network of an install step, and the variables that tell of it."""
+        if self._network:
+            yield network_mode(self._engine), install.proxies(self._environ)
+            return
+        with (
+            install.gate(self._environ, self._emit) as gate,
+            sidecar(self._engine, self._labels, image, gate) as beside,
+        ):
+            yield f"container:{beside}", VARIABLES
 
     def _packages(self, repository: str) -> Any:
         """The volume of a repository's downloads; none of another's is ever read."""
@@ -195,11 +213,12 @@ class Images:
             self._engine.client.volumes.create(name=name, labels=labels)  # as it is, where it is there
         return Mount(target=_PACKAGES, source=name, type="volume", no_copy=True)
 
-    def _fill(self, volume: Volume, recipe: Recipe, tree: Path) -> None:
+    def _fill(self, volume: Volume, recipe: Recipe, tree: Path, proxies: Mapping[str, str]) -> None:
         links, folders = install.wheel_folders(self._environ)
         names, file = install.certificates(self._environ)
         variables = {
             **install.settings(self._environ),
+            **proxies,
             **dict.fromkeys(names, f"{ROOT}/setup/certificates.pem"),
             "HOME": f"{ROOT}/setup/home",
             dependencies.VARIABLE: dependencies.IN_IMAGE,

@@ -1,0 +1,1 @@
+"""Programs that run in a container beside an install step, in whatever Python or Perl its image has."""
