@@ -29,7 +29,13 @@ _TABLE: Mapping[str, tuple[str, ...]] = {
     "an editor or an assistant runs it": (
         *(".vscode/*", ".idea/*", "*.code-workspace", ".devcontainer/*", ".devcontainer.json", ".zed/*"),
         *(".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".dir-locals.el", ".fleet/*", ".cursor/*"),
-        *(".claude/*", ".mcp.json", ".gemini/*", ".sublime-project"),
+        *(".claude/*", ".mcp.json", ".gemini/*", "*.sublime-project", ".pylintrc", ".gdbinit", ".lldbinit"),
+    ),
+    "assistants do what it says": (
+        *("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules"),
+        *(".windsurfrules", ".windsurf/*", ".clinerules*", ".clinerules/*", ".roo/*", ".roorules*"),
+        *(".github/copilot-instructions.md", ".github/instructions/*", ".github/prompts/*", ".aider*"),
+        *(".junie/*", ".kiro/*", ".amazonq/*", ".acr.toml"),
     ),
     "git or its hooks run it": (
         *(
@@ -52,7 +58,7 @@ _TABLE: Mapping[str, tuple[str, ...]] = {
     "Python or its tests run it": ("conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth"),
 }
 """Why, and patterns in lower case. One without a slash fits a name in any folder; one that ends with /* all
-that lies below a folder of that name, wherever it is."""
+that lies below a folder of that name, wherever it is; another one the end of a path."""
 
 _SCRIPTS = ("scripts", "husky", "simple-git-hooks", "lint-staged", "pre-commit", "gypfile")
 """Of a package.json or composer.json: keys whose values are run."""
@@ -84,6 +90,8 @@ def unasked(changes: Mapping[str, Change | None], *, allowed: Sequence[str] = ()
 def _fits(path: PurePosixPath, pattern: str) -> bool:
     if pattern.endswith("/*"):
         return f"/{pattern[:-1]}" in f"/{path}"
+    if "/" in pattern:
+        return f"/{path}".endswith(f"/{pattern}")
     return fnmatchcase(path.name, pattern)
 
 

@@ -28,6 +28,8 @@ ARGS = ("fix", "--json", "--sandbox", "none", "--model", "openai/obedient", "--y
         ".gitmodules", ".husky/pre-commit", ".pre-commit-config.yaml", "lefthook.yml", "setup.py", "build.rs",
         ".cargo/config.toml", "gradlew", "gradle/wrapper/gradle-wrapper.properties", ".mvn/jvm.config",
         ".npmrc", "conftest.py", "tests/conftest.py", "sitecustomize.py", "evil.pth", "package.json",
+        "AGENTS.md", "sub/AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", ".clinerules",
+        ".acr.toml", "x.sublime-project", ".pylintrc", ".github/dependabot.yml",
     ],
 )  # fmt: skip
 def test_what_is_run_unasked_is_known(path: str) -> None:
@@ -38,7 +40,17 @@ def test_what_is_run_unasked_is_known(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["a.py", "src/setup_py.py", "docs/github/workflows/x.md", "environment.py", "husky.js", "vscode/a.ts"],
+    [
+        "a.py",
+        "src/setup_py.py",
+        "docs/github/workflows/x.md",
+        "environment.py",
+        "husky.js",
+        "vscode/a.ts",
+        "docs/agents.py",
+        "copilot-instructions.md",
+        "a.toml",
+    ],
 )
 def test_what_a_person_runs_is_not(path: str) -> None:
     assert unasked({path: None}) == {}
