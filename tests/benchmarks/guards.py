@@ -34,6 +34,7 @@ _RUNS = "tests/security/test_no_code_of_a_repository_runs.py"
 _UNASKED = "tests/security/test_files_run_unasked.py"
 _MONEY = "tests/security/test_money.py"
 _WALLS = "tests/sandbox/test_walls.py"
+_INSTALL = "tests/sandbox/test_install_network.py"
 
 GUARDS = (
     Guard(
@@ -119,6 +120,27 @@ GUARDS = (
         text='options += ["--share-net"] if network else []',
         instead='options += ["--share-net"]',
         test=f"{_WALLS}::test_there_is_no_network",
+    ),
+    Guard(
+        name="addresses beside the machine while dependencies are installed",
+        file="acr_cli/sandbox/reach.py",
+        text="far = [place for place in places if not self.near(ipaddress.ip_address(place[1][0]))]",
+        instead="far = places",
+        test=f"{_INSTALL}::test_installing_reaches_nothing_on_or_beside_this_machine",
+    ),
+    Guard(
+        name="no network but the proxy while dependencies are installed in bubblewrap",
+        file="acr_cli/sandbox/bubblewrap.py",
+        text="session = BubblewrapSession(self, copy, network=direct,",
+        instead="session = BubblewrapSession(self, copy, network=True,",
+        test=f"{_INSTALL}::test_installing_reaches_nothing_on_or_beside_this_machine",
+    ),
+    Guard(
+        name="no network but the proxy while dependencies are installed in Docker",
+        file="acr_cli/sandbox/images.py",
+        text='yield f"container:{beside}", VARIABLES',
+        instead="yield network_mode(self._engine), VARIABLES",
+        test=f"{_INSTALL}::test_installing_reaches_nothing_on_or_beside_this_machine",
     ),
     Guard(
         name="settings of the kernel in bubblewrap",
