@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import secrets
 import shutil
 import stat
-import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO
 
 from acr_cli.errors import PathRefused
 
@@ -75,18 +75,26 @@ def entries(tree: Path, *, only: Sequence[str] | None = None) -> Iterator[tuple[
 def _below(
     folder: Path, prefix: str, *, leave_out: frozenset[str] = frozenset()
 ) -> Iterator[tuple[Path, str, os.stat_result]]:
-    with os.scandir(folder) as found:
-        children = sorted(found, key=lambda entry: entry.name)
-    for child in children:
-        if child.name in leave_out:
+    # Not by recursion: a repository may be deeper than Python's stack.
+    levels = [(prefix, iter(_children(folder, leave_out)))]
+    while levels:
+        here, children = levels[-1]
+        child = next(children, None)
+        if child is None:
+            levels.pop()
             continue
         status = child.stat(follow_symlinks=False)
         kind = stat.S_IFMT(status.st_mode)
         if kind not in {stat.S_IFDIR, stat.S_IFREG, stat.S_IFLNK}:
             continue
-        yield Path(child.path), prefix + child.name, status
+        yield Path(child.path), here + child.name, status
         if kind == stat.S_IFDIR:
-            yield from _below(Path(child.path), f"{prefix}{child.name}/")
+            levels.append((f"{here}{child.name}/", iter(_children(Path(child.path), frozenset()))))
+
+
+def _children(folder: Path, leave_out: frozenset[str]) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as found:
+        return sorted((one for one in found if one.name not in leave_out), key=lambda entry: entry.name)
 
 
 def copy_tree(tree: Path, target: Path, *, only: Sequence[str] | None = None) -> None:
@@ -118,24 +126,76 @@ def _folder_mode(status: os.stat_result) -> int:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder, also where code in it took away its own rights. A folder that is gone is no error."""
+    """Remove a folder, however deep, also where code in it took away its own rights.
 
-    def allow(function: Callable[..., Any], path: str, error: BaseException) -> None:
-        if isinstance(error, FileNotFoundError):
-            return
-        parent = os.path.dirname(path)  # noqa: PTH120  shutil hands on plain text
-        for locked in (parent, path):
-            if not os.path.islink(locked):  # noqa: PTH114
-                os.chmod(locked, 0o700)  # noqa: PTH101
-        if function in {os.rmdir, os.unlink}:
-            function(path)
-        else:
-            shutil.rmtree(path, ignore_errors=True)
+    One that is gone is no error. Every folder below is first moved to the top, so that no path is too long
+    and no stack too deep. Raises: OSError."""
+    if folder.is_symlink():
+        return
+    folders, unlike = 0, secrets.token_hex(8)  # a name that nobody can have taken
+    try:
+        top = _open_locked(folder.name, folder.parent)
+        try:
+            todo = _emptied(top, top, "")
+            while todo:
+                name = todo.pop()
+                here = _open_locked(name, top)
+                try:
+                    folders += 1
+                    todo += _emptied(here, top, f"{unlike}-{folders}-")
+                finally:
+                    os.close(here)
+                os.rmdir(name, dir_fd=top)
+        finally:
+            os.close(top)
+        folder.rmdir()
+    except FileNotFoundError:
+        return
 
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(folder, onexc=allow)
-    else:
-        shutil.rmtree(folder, onerror=lambda function, path, error: allow(function, path, error[1]))
+
+def _open_locked(name: str, parent: Path | int) -> int:
+    """A folder, opened and made ours to read and to change."""
+    within = (
+        os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if isinstance(parent, Path) else parent
+    )
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        try:
+            handle = os.open(name, flags, dir_fd=within)
+        except PermissionError:
+            os.chmod(name, 0o700, dir_fd=within)
+            handle = os.open(name, flags, dir_fd=within)
+        if os.fstat(handle).st_mode & 0o300 != 0o300:
+            os.fchmod(handle, 0o700)
+        return handle
+    finally:
+        if within is not parent:
+            os.close(within)
+
+
+def _emptied(here: int, top: int, prefix: str) -> list[str]:
+    """Remove what is in a folder, but its folders: these are moved to the top, and named."""
+    moved = []
+    with os.scandir(here) as found:
+        children = list(found)
+    for number, child in enumerate(children):
+        if not child.is_dir(follow_symlinks=False):
+            os.unlink(child.name, dir_fd=here)
+            continue
+        name = f"{prefix}{number}" if prefix else child.name
+        if prefix:
+            _move(child.name, here, name, top)
+        moved.append(name)
+    return moved
+
+
+def _move(name: str, here: int, to: str, top: int) -> None:
+    try:
+        os.rename(name, to, src_dir_fd=here, dst_dir_fd=top)
+    except PermissionError:
+        # Moving a folder changes its "..", which takes the right to write it.
+        os.chmod(name, 0o700, dir_fd=here)
+        os.rename(name, to, src_dir_fd=here, dst_dir_fd=top)
 
 
 # --- one file, beneath a root -----------------------------------------------------------------------------
