@@ -414,6 +414,10 @@ def _litellm() -> Any:
     litellm.telemetry = False
     litellm.drop_params = True
     litellm.modify_params = True
+    # What it counts and logs beside a stream (a vocabulary of 200,000 pieces, an event loop for each chunk) is
+    # for reports of its own; where a provider counts nothing, `Hearing` does.
+    litellm.disable_token_counter = True
+    litellm.disable_streaming_logging = True
     # A table of zeros is honest repetition; max_tokens and the time of a reply bound any other.
     litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize  # type: ignore[attr-defined]
     return litellm
