@@ -81,8 +81,10 @@ _REPORTS = re.compile(
 )
 """How code of the product reaches for a report, or prints one."""
 
-_EQUALITY = re.compile(r"^\s*def\s+__(?:eq|ne)__\s*\(")
-_ALWAYS = re.compile(r"^\s*return\s+(?:True|False)\s*$")
+_EQUALITY = re.compile(
+    r"^\s*(?:def\s+__(?P<how>eq|ne)__\s*\([^)]*\)[^:]*:\s*return\s+(?P<what>True|False)"
+    r"|__(?P<set>eq|ne)__\s*=\s*lambda\b[^:]*:\s*(?P<given>True|False))\s*$"
+)
 
 _FAMILIES = {
     "py": "py", "pyi": "py", "go": "go", "rs": "rs", "rb": "rb", "php": "php",
@@ -160,11 +162,14 @@ def of_code(added: Sequence[Line], known: Known) -> Iterator[Finding]:
 
 
 def _equal_to_all(added: Sequence[Line]) -> Iterator[Finding]:
-    """An object that is equal to whatever it is compared with."""
-    for line, after in pairwise(added):
-        if _EQUALITY.search(line.text) and _ALWAYS.search(after.text) and line.path == after.path:
+    """An object that is equal to whatever it is compared with: no comparison means anything then."""
+    for line, after in pairwise((*added, Line(path="", number=0, text=""))):
+        whole = line.text + (after.text if line.path == after.path else "")
+        if found := _EQUALITY.search(line.text) or _EQUALITY.search(whole):
             said = f"{line.path}, line {line.number}, makes an object that is equal to all, or to nothing."
-            yield Finding(kind="test_framework", text=said)
+            how, what = found["how"] or found["set"], found["what"] or found["given"]
+            decides = (how, what) in (("eq", "True"), ("ne", "False"))
+            yield Finding(kind="test_framework", text=said, decides=decides)
             return
 
 
