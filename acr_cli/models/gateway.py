@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -36,7 +36,7 @@ from acr_cli.models.conversation import (
 )
 from acr_cli.models.failures import ours, unreachable
 from acr_cli.models.hearing import Hearing
-from acr_cli.models.keys import key_for, no_redirects
+from acr_cli.models.keys import NO_KEY, key_for, no_redirects
 from acr_cli.models.listening import heard
 from acr_cli.models.prices import MILLION, cost_of, facts, is_loopback, provider_of
 from acr_cli.models.reckoning import reckon
@@ -386,18 +386,23 @@ def _foreign(act: Callable[[], Any], request: _Request) -> Any:
 
 
 def warm() -> None:
-    """Import litellm (seconds); for a thread beside other work."""
-    _litellm()
+    """Import litellm (seconds), and what its first call would import; for a thread beside other work."""
+    litellm = _litellm()
+    with suppress(Exception):  # whatever is wrong with it, the first real call says
+        said = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1, "api_key": NO_KEY}
+        for _ in litellm.completion(model="openai/gpt-4o", mock_response=".", **said, **_PLAINLY):
+            pass
 
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
     """A long import makes a million objects that stay; to look through them again and again for some that do
-    not would be a fifth of its time."""
+    not would be a fifth of its time, and a third of a second more once it is over."""
     collects = gc.isenabled()
     gc.disable()
     try:
         yield
+        gc.freeze()
     finally:
         if collects:
             gc.enable()
@@ -407,15 +412,18 @@ def _litellm() -> Any:
     # Without these it fetches prices over the network and loads a repository's .env when it is imported.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
-    with _nothing_collected():
+    if "litellm" in sys.modules:
         import litellm
+    else:
+        with _nothing_collected():
+            import litellm
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.drop_params = True
     litellm.modify_params = True
-    # What it counts and logs beside a stream (a vocabulary of 200,000 pieces, an event loop for each chunk) is
-    # for reports of its own; where a provider counts nothing, `Hearing` does.
+    # What it counts and logs beside a stream (by a vocabulary of 200,000 pieces, with an event loop for each
+    # chunk) is for reports of its own; where a provider counts nothing, `Hearing` does.
     litellm.disable_token_counter = True
     litellm.disable_streaming_logging = True
     # A table of zeros is honest repetition; max_tokens and the time of a reply bound any other.
