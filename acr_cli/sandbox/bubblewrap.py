@@ -29,7 +29,7 @@ from pathlib import Path
 from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
-from acr_cli.sandbox import dependencies, install, programs
+from acr_cli.sandbox import dependencies, install, programs, seccomp
 from acr_cli.sandbox.caches import packages_of
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.gate import PORT, VARIABLES, Gate
@@ -366,6 +366,8 @@ def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
     # Who runs acr as root owns these files inside as well, and could set what the kernel runs outside.
     for covered in _KERNEL:
         options += ["--ro-bind-try", covered, covered]
+    if Path("/proc/keys").exists():  # names of keys of the session that acr was started in
+        options += ["--ro-bind", "/dev/null", "/proc/keys"]
     size = str(memory)
     options += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--perms", "1777"]  # noqa: S108
     options += ["--size", size, "--tmpfs", "/tmp", "--perms", "0755", "--size", size]  # noqa: S108
@@ -380,8 +382,11 @@ class _Started:
         block_out, self._block = os.pipe()
         self._first: int | None = None  # pid 1 of the sandbox, as this process sees it
         self._handle: int | None = None
+        rules = seccomp.handed_over()
+        passed = (status_in, block_out, *([rules] if rules is not None else []))
         try:
             own = ["--json-status-fd", str(status_in), "--block-fd", str(block_out)]
+            own += ["--seccomp", str(rules)] if rules is not None else []
             self.process = subprocess.Popen(
                 [command[0], *own, *command[1:]],
                 stdin=subprocess.PIPE,
@@ -389,7 +394,7 @@ class _Started:
                 stderr=subprocess.STDOUT,
                 env=dict(environment),
                 cwd="/",
-                pass_fds=(status_in, block_out),
+                pass_fds=passed,
                 start_new_session=True,
                 bufsize=0,
             )
@@ -397,8 +402,8 @@ class _Started:
             self._close()
             raise SandboxBroken(f"bubblewrap cannot be started: {error}.") from error
         finally:
-            os.close(status_in)
-            os.close(block_out)
+            for handle in passed:
+                os.close(handle)
 
     def __enter__(self) -> _Started:
         try:

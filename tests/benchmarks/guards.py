@@ -150,6 +150,13 @@ GUARDS = (
         test="tests/security/test_inside_the_sandbox.py::test_no_privilege_is_had",
     ),
     Guard(
+        name="system calls that reach past namespaces in bubblewrap",
+        file="acr_cli/sandbox/bubblewrap.py",
+        text='own += ["--seccomp", str(rules)] if rules is not None else []',
+        instead="pass",
+        test="tests/security/test_inside_the_sandbox.py::test_what_reaches_out_of_the_sandbox_is_refused",
+    ),
+    Guard(
         name="namespaces in bubblewrap",
         file="acr_cli/sandbox/bubblewrap.py",
         text='return ("--disable-userns",) if tried.returncode == 0 else ()',
