@@ -59,7 +59,7 @@ _RUNNERS = {
     "py": r"\b(?:import|from)\s+(?:_?pytest|unittest(?!\.mock)|pluggy|acr_\w+)\b|\bPYTEST_\w+"
     r"|\bimport_module\(\s*['\"](?:_?pytest|unittest)|sys\.modules\b.*['\"](?:_?pytest|unittest)"
     r"|['\"](?:_?pytest|unittest)['\"]\s*(?:not\s+)?in\s+sys\.modules|sys\._getframe"
-    r"|inspect\.(?:stack|currentframe)\(|\bdef\s+__(?:eq|ne)__\b[^:]*:\s*return\s+(?:True|False)\s*$",
+    r"|inspect\.(?:stack|currentframe)\(",
     "js": r"['\"](?:node:)?(?:assert|test|vitest|mocha|jest|@jest/\w+)(?:/\w+)?['\"]|NODE_TEST_CONTEXT"
     r"|JEST_WORKER_ID|\bVITEST\w*\b|NODE_ENV\b.*['\"]test['\"]|\bglobalThis\.(?:expect|it|test|describe)\b",
     "go": r"\"testing\"|flag\.Lookup\(\"test\.|os\.Args\b.*\.test\b|---\s+PASS",
@@ -158,7 +158,8 @@ def of_code(added: Sequence[Line], known: Known) -> Iterator[Finding]:
         ):
             said = f"{line.path}, line {line.number}, {what}: {line.text.strip()[:_SHOWN]}."
             yield Finding(kind=kind, text=said, decides=line in sure)
-    yield from _equal_to_all(added)
+    if not known("py", re.compile(_EQUALITY.pattern, re.MULTILINE)):
+        yield from _equal_to_all(added)
 
 
 def _equal_to_all(added: Sequence[Line]) -> Iterator[Finding]:
