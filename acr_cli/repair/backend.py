@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from acr_cli.repair.wire import Driver, read_command
 SURVEY_SHARE = 0.35  # of the time limit, at most
 MAX_FILES = 12  # the most suspicious ones
 MAX_FILE_BYTES = 400_000
+MAX_ASKED, MAX_ASKED_BYTES = 3_000, 30_000_000  # files that are asked how they import a name
 
 _TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest|tests?)\.py$")
 
@@ -132,7 +133,10 @@ class Repair:
             return _Outcome(found=(), tried=0, why=_no_goal(survey)), {}
         suspicion = _suspicion(survey)
         hints = _hints(survey, step)
-        sources = self._sources(tree, suspicion, set(files) - set(tests), table, survey)
+        own = sorted(set(files) - set(tests))
+        others = _texts(tree, [*own, *tests]) if "NameError" in hints.exceptions else {}
+        suspects = [path for path in suspicion.paths() if path in set(own)][:MAX_FILES]
+        sources = _sources(tree, suspects, table, survey, others)
         ranked = [r for source in sources.values() for r in propose(source, suspicion, hints, MUTATORS)]
         campaign = Campaign(
             driver=driver,
@@ -148,21 +152,6 @@ class Repair:
         why = "" if found else _not_found(campaign.tried, len(ranked), took, up=took >= limit)
         return _Outcome(found=found, tried=campaign.tried, why=why), sources
 
-    def _sources(
-        self,
-        tree: Tree,
-        suspicion: Suspicion,
-        allowed: set[str],
-        table: LanguageTable,
-        survey: Mapping[str, Any],
-    ) -> dict[str, Source]:
-        sources = {}
-        for path in [path for path in suspicion.paths() if path in allowed][:MAX_FILES]:
-            text = tree.path(path).read_bytes()
-            if len(text) <= MAX_FILE_BYTES:
-                sources[path] = parse(path, text, table, _types(survey, path))
-        return sources
-
     def _between_rounds(self, budget: Budget, tried: int, proposed: int) -> None:
         budget.check()
         self.emit(Progress(text=f"Trying candidate patches ({tried} of up to {proposed} tried)"))
@@ -171,6 +160,38 @@ class Repair:
         argument = f"{tried} candidate patches tried"
         result = describe(found[0].mutations, sources) if found else "none passes"
         self.emit(ToolCalled(name="repair", argument=argument, ok=bool(found), result=result))
+
+
+def _sources(
+    tree: Tree,
+    paths: Sequence[str],
+    table: LanguageTable,
+    survey: Mapping[str, Any],
+    others: Mapping[str, bytes],
+) -> dict[str, Source]:
+    """The files to change, parsed. `others`: those that are asked how they import a name."""
+    sources = {}
+    for path in paths:
+        text = tree.path(path).read_bytes()
+        if len(text) <= MAX_FILE_BYTES:
+            imports = table.missing_imports(path, text, others) if others else ()
+            sources[path] = parse(path, text, table, _types(survey, path), imports)
+    return sources
+
+
+def _texts(tree: Tree, paths: Sequence[str]) -> dict[str, bytes]:
+    """The sources of a tree, as far as they are asked how they import a name."""
+    texts, size = {}, 0
+    for path in paths[:MAX_ASKED]:
+        try:
+            text = tree.path(path).read_bytes()
+        except OSError:  # a link that leads nowhere
+            continue
+        size += len(text)
+        if size > MAX_ASKED_BYTES:
+            break
+        texts[path] = text
+    return texts
 
 
 def _patience(step: Step) -> float:

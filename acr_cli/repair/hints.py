@@ -155,7 +155,7 @@ _EXCEPTION_BOOSTS: Mapping[str, Mapping[str, float]] = {
         "comparison": 1.5,
         "exception": 1.3,
     },
-    "NameError": {"name": 5.0, "variable": 2.5, "receiver": 3.0, "move": 2.0, "insert": 1.6},
+    "NameError": {"import": 6.0, "name": 5.0, "variable": 2.5, "receiver": 3.0, "move": 2.0, "insert": 1.6},
     "UnboundLocalError": {"variable": 1.8, "move": 2.5, "insert": 2.5, "declare": 5.0, "default": 1.5},
     "AttributeError": {
         "attribute": 3.0,

@@ -91,8 +91,8 @@ class LanguageTable:
     empties: Mapping[str, str]  # type name -> its empty value
     receiver: str  # the name by which a method knows its object
     builtins: frozenset[str]
-    modules: frozenset[str]  # modules of the standard library, for a missing import
-    import_template: str
+    # path, text and all files -> statements that bind what the file uses and nothing binds
+    missing_imports: Callable[[str, bytes, Mapping[str, bytes]], tuple[str, ...]]
     no_operation: str
     super_call: str = ""
     types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # type name -> its public methods

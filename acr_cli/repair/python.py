@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import sys
 import warnings
 from typing import ClassVar
 
 from tree_sitter import Language
 
+from acr_cli.repair import python_imports
 from acr_cli.repair import python_words as words
 from acr_cli.repair.language import LanguageTable
 
@@ -271,8 +271,7 @@ PYTHON = LanguageTable(
     },
     receiver="self",
     builtins=frozenset(name for name in dir(builtins) if not name.startswith("_")),
-    modules=frozenset(sys.stdlib_module_names),
-    import_template="import {name}\n",
+    missing_imports=python_imports.missing,
     no_operation="pass",
     super_call="super().__init__({arguments})",
     types={

@@ -71,7 +71,7 @@ def _ranked(source: Source, mutator: Mutator, proposal: Proposal, hints: Hints, 
 
 
 WHOLE_PATTERNS = frozenset(
-    {"guard", "shared_default", "base_call", "shared", "capture", "insert", "move", "swap"}
+    {"guard", "shared_default", "base_call", "shared", "capture", "import", "insert", "move", "swap"}
 )
 """Kinds whose change is one idea however many characters it takes."""
 

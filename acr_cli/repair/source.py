@@ -35,6 +35,7 @@ class Source:
     tree: Tree
     table: LanguageTable
     types: Mapping[int, Types] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()  # statements that it may lack, see `LanguageTable.missing_imports`
 
     def of(self, node: Node) -> str:
         """The text of a node."""
@@ -395,7 +396,13 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(top.named_children))
 
 
-def parse(path: str, text: bytes, table: LanguageTable, types: Mapping[int, Types] | None = None) -> Source:
+def parse(
+    path: str,
+    text: bytes,
+    table: LanguageTable,
+    types: Mapping[int, Types] | None = None,
+    imports: tuple[str, ...] = (),
+) -> Source:
     """A file's bytes as a `Source`."""
     tree = Parser(table.grammar()).parse(text)
-    return Source(path=path, text=text, tree=tree, table=table, types=types or {})
+    return Source(path=path, text=text, tree=tree, table=table, types=types or {}, imports=imports)

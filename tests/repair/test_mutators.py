@@ -211,6 +211,7 @@ def test_every_kind_but_those_that_need_a_failure_has_a_case() -> None:
     assert {mutator.kind for mutator in MUTATORS} - {case[0] for case in CASES} == {
         "guard",
         "condition",
+        "import",
         "name",
         "raise",
     }
@@ -237,9 +238,71 @@ def test_a_condition_is_strengthened_by_one_of_the_file() -> None:
 
 def test_an_unknown_name_is_imported() -> None:
     hints = hints_of.read([("NameError", "name 'math' is not defined")])
-    before = '"""Doc."""\n\ndef f(a):\n    return math.sqrt(a)\n'
-    after = '"""Doc."""\n\nimport math\ndef f(a):\n    return math.sqrt(a)\n'
-    assert normalise(after.encode()) in results(before, "name", hints)
+    before = b'"""Doc."""\n\ndef f(a):\n    return math.sqrt(a)\n'
+    after = b'"""Doc."""\n\nimport math\ndef f(a):\n    return math.sqrt(a)\n'
+    found = PYTHON.missing_imports("m.py", before, {"m.py": before})
+    source = parse("m.py", before, PYTHON, imports=found)
+    everywhere = Suspicion(scores={"m.py": dict.fromkeys(range(1, 5), 1.0)})
+    best = max(propose(source, everywhere, hints, MUTATORS), key=lambda ranked: ranked.score)
+    assert best.mutation.apply(before) == after
+
+
+FILES = {
+    "src/box/__init__.py": b"from .const import Bound, inf\n",
+    "src/box/const.py": b"class Bound: ...\ninf = _Inf()\n",
+    "src/box/deep/__init__.py": b"",
+    "src/box/deep/one.py": b"import numpy as np\nfrom ..const import Bound as B\n",
+    "tests/test_box.py": b"from helper import make\n",
+    "helper.py": b"def make(): ...\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "first"),
+    [
+        ("src/box/api.py", "def f(x):\n    return inf, Bound(x)\n", "from .const import Bound, inf\n"),
+        ("src/box/deep/two.py", "def f(x):\n    return Bound(x)\n", "from ..const import Bound\n"),
+        ("src/box/deep/two.py", "print(B, np)\n", "import numpy as np\nfrom ..const import Bound as B\n"),
+        ("main.py", "def f():\n    return make()\n", "from helper import make\n"),
+        ("main.py", "def f(x: Sequence[int]) -> Any: ...\n", "from typing import Any, Sequence\n"),
+        ("main.py", "def f():\n    with suppress(OSError): pass\n", "from contextlib import suppress\n"),
+        ("main.py", "def f(p):\n    return dumps(p)\n", "from json import dumps\n"),
+    ],
+)  # fmt: skip
+def test_imports_are_written_as_the_repository_writes_them(path: str, text: str, first: str) -> None:
+    assert PYTHON.missing_imports(path, text.encode(), {**FILES, path: text.encode()})[0] == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\nclass A(B := object):\n    def f(self, *a, **k): return os, B, a, k, A, len, __file__\n",
+        "from os import *\nprint(getcwd())\n",
+        "try:\n    x = 1\nexcept OSError as e:\n    print(e)\n",
+        "def f(v):\n    match v:\n        case [a, *b]: return a, b\n        case {1: c, **d}: return c, d\n",
+        "def f(:\n",
+        "print(nobody_knows_it)\n",
+    ],
+)
+def test_what_is_bound_or_known_to_nobody_is_not_imported(text: str) -> None:
+    assert PYTHON.missing_imports("m.py", text.encode(), FILES) == ()
+
+
+def test_an_import_follows_those_that_are_there() -> None:
+    hints = hints_of.read([("NameError", "name 'suppress' is not defined")])
+    before = (
+        b"from __future__ import annotations\n\nimport os\n\n\nwith suppress(OSError):\n    os.stat('x')\n"
+    )
+    source = parse("m.py", before, PYTHON, imports=PYTHON.missing_imports("m.py", before, {}))
+    everywhere = Suspicion(scores={"m.py": {6: 1.0}})
+    best = max(propose(source, everywhere, hints, MUTATORS), key=lambda ranked: ranked.score)
+    assert b"import os\nfrom contextlib import suppress\n\n\nwith" in best.mutation.apply(before)
+
+
+def test_a_truth_value_is_not_negated() -> None:
+    source = "def f(a):\n    while False:\n        return a\n"
+    assert not [m for m in mutations(source, kind="negate") if m.text == b"not False"]
+    assert normalise(source.replace("False", "True").encode()) in results(source, "truth")
 
 
 def test_a_method_that_a_type_lacks_becomes_one_that_it_has() -> None:

@@ -179,7 +179,7 @@ def exchange(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
 
 
 def name(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
-    """A name that the failure calls unknown: what it was meant to be, or the import that is missing."""
+    """A name that the failure calls unknown: what it was meant to be."""
     t = source.table
     text = source.of(node)
     if node.type not in t.identifiers or text not in hints.names:
@@ -196,29 +196,28 @@ def name(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
         alike = likeness(text, other)
         if other != text and alike > 0.5:
             yield replace(node, other, alike)
-    for module in t.modules:
-        if module == text:
-            yield Proposal(
-                start=_import_place(source),
-                end=_import_place(source),
-                text=t.import_template.format(name=module),
-                weight=1.0,
-                line=node.start_point.row + 1,
-            )
+
+
+def imports(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
+    """The imports of all that the file uses and nothing in it binds, where the failure calls one unknown."""
+    if node.type not in source.table.identifiers or source.of(node) not in hints.names:
+        return
+    place = _import_place(source)
+    for number, text in enumerate(source.imports):
+        yield Proposal(start=place, end=place, text=text, weight=0.9**number, line=node.start_point.row + 1)
 
 
 def _import_place(source: Source) -> int:
-    """Before the first statement that is neither a docstring nor an import of a later version."""
+    """After the imports that the file begins with, else before its first statement but a docstring."""
+    t, after = source.table, -1
     for child in source.tree.root_node.named_children:
-        if child.type in ("comment", "future_import_statement"):
-            continue
-        if (
-            child.type in source.table.expression_statements
-            and child.named_children[0].type in source.table.strings
+        if child.type in t.imports | {"future_import_statement"}:
+            after = source.text.find(b"\n", child.end_byte) + 1
+        elif child.type != "comment" and not (
+            child.type in t.expression_statements and child.named_children[0].type in t.strings
         ):
-            continue
-        return child.start_byte
-    return 0
+            return after if after > 0 else child.start_byte
+    return max(after, 0)
 
 
 def receiver(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:

@@ -172,6 +172,8 @@ def negate(source: Source, node: Node, hints: Hints) -> Iterator[Proposal]:
     if node.type in t.comparison:
         if is_condition or parent.type in t.returns:
             yield replace(node, f"not ({source.of(node)})", 0.5)
+    elif source.of(node) in (t.true, t.false):
+        return  # `truth` writes the other one
     elif node.type in t.expressions and (is_condition or parent.type in t.returns):
         text = source.of(node)
         text = f"({text})" if node.type in t.boolean | t.ternary else text

@@ -31,6 +31,7 @@ MUTATORS: tuple[Mutator, ...] = (
     Mutator(kind="method", prior=0.75, propose=names.method),
     Mutator(kind="exchange", prior=0.45, propose=names.exchange),
     Mutator(kind="name", prior=0.6, propose=names.name),
+    Mutator(kind="import", prior=2.0, propose=names.imports),
     Mutator(kind="receiver", prior=0.5, propose=names.receiver),
     Mutator(kind="declare", prior=0.4, propose=names.declare),
     Mutator(kind="arguments", prior=0.65, propose=calls.arguments),
