@@ -98,12 +98,14 @@ def of_script(folder: str, name: str, scripts: dict[str, str], reason: str) -> F
     """What a script of package.json runs, followed through the scripts that it names."""
     shown = "npm test" if name == "test" else f"npm run {name}"
     before: list[str] = []
+    left_out = f"post{name}" in scripts
     steps = [s for each in (f"pre{name}", name) if each in scripts for s in _CHAIN.split(scripts[each])]
     for _ in range(_DEEP):
         followed: list[str] = []
         for step in steps:
             target = _named_script(step)
             if _needless(step):
+                left_out = True
                 continue
             followed += _CHAIN.split(scripts[target]) if target in scripts else [step]
         if followed == steps:
@@ -118,9 +120,15 @@ def of_script(folder: str, name: str, scripts: dict[str, str], reason: str) -> F
             )  # fmt: skip
         before.append(step)
     reason = f"{reason}; its exit code decides"
-    return Found(
-        folder=folder, runner=suite.BY_EXIT_CODE, reason=reason, words=tuple(shown.split()), command=shown
-    )
+    # Linters and audits beside the tests would fail without network, or decide in their place.
+    words = _as_one(before) if left_out and before else tuple(shown.split())
+    return Found(folder=folder, runner=suite.BY_EXIT_CODE, reason=reason, words=words, command=shown)
+
+
+def _as_one(steps: Sequence[str]) -> tuple[str, ...]:
+    """The steps of a script as one command for sh. Pure."""
+    parts = [f"({step})" if re.search(r"[;|]", step) else step for step in steps]
+    return (parts[0] if len(parts) == 1 else f"({' && '.join(parts)})",)
 
 
 def _named_script(step: str) -> str:

@@ -93,6 +93,25 @@ def test_scripts_are_followed_and_steps_that_build_come_before(tree: Tree) -> No
 
 
 @pytest.mark.parametrize(
+    ("more", "ran"),
+    [
+        ({}, "( npm test 2>&1;"),
+        ({"pretest": "npm run lint", "lint": "eslint ."}, "( nyc tape 'test/**/*.js' 2>&1;"),
+        ({"posttest": "npx npm@'>=10.2' audit --production"}, "( nyc tape 'test/**/*.js' 2>&1;"),
+        ({"pretest": "eslint . && rollup -c"}, "( (rollup -c && nyc tape 'test/**/*.js') 2>&1;"),
+        ({"pretest": "eslint . && rm out; true"}, "( ((rm out; true) && nyc tape 'test/**/*.js') 2>&1;"),
+    ],
+)
+def test_linters_and_audits_around_tests_that_no_reader_knows_do_not_decide(
+    more: dict[str, str], ran: str, tree: Tree
+) -> None:
+    made = {"test": "npm run tests-only --", "tests-only": "nyc tape 'test/**/*.js'", **more}
+    name, command, _, script = first(tree({"package.json": json.dumps({"scripts": made})}))
+    assert (name, command) == ("javascript", "npm test")
+    assert ran in script
+
+
+@pytest.mark.parametrize(
     ("files", "name", "command"),
     [
         ({"package.json": "{}", "jest.config.js": "", "a.test.js": ""}, "javascript", "npx jest"),
