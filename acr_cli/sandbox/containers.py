@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
-from acr_cli.errors import PathRefused
+from acr_cli.errors import PathRefused, SandboxBroken
 from acr_cli.protocols import CommandResult, Limits
 from acr_cli.sandbox import owner
 from acr_cli.sandbox.engine import Engine, best_effort, broken
@@ -30,6 +30,7 @@ HOME = "/home/acr"
 RUN_LABEL, OWNER_LABEL, HOME_LABEL = "acr.run", "acr.owner", "acr.home"
 REPOSITORY_LABEL = "acr.repository"
 _KILLED = 137
+_REMOVED = ("gone", "removing", "dead")  # states of a container that is being removed, by an engine's words
 _LAST_WORDS = 10.0  # seconds for the output that is still on its way
 _CHUNK = 1 << 20
 _USER = f"{SANDBOX_ID}:{SANDBOX_ID}"
@@ -296,8 +297,7 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
     finally:
         if stream is not None:
             _hang_up(stream)
-    container.reload()
-    state = container.attrs["State"]
+    state = _state(container)
     return CommandResult(
         exit_code=int(state["ExitCode"]) if in_time else _KILLED,
         output=output.text(),
@@ -306,6 +306,26 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
         out_of_memory=bool(state.get("OOMKilled")),
         truncated=output.truncated,
     )
+
+
+def _state(container: Container) -> Any:
+    """How a container has ended.
+
+    Raises: SandboxBroken when somebody else has removed it: what ended so says nothing of the command."""
+    import docker.errors
+
+    try:
+        container.reload()
+    except docker.errors.NotFound:
+        status = "gone"
+    else:
+        status = container.attrs["State"].get("Status", "")
+    if status in _REMOVED:
+        raise SandboxBroken(
+            "Somebody else has removed the container in which a command was running.",
+            hint="Leave containers whose names begin with acr- alone while acr runs.",
+        )
+    return container.attrs["State"]
 
 
 def _kill(container: Container) -> None:

@@ -17,8 +17,8 @@ from typing import Any
 from acr_cli.errors import UsageError
 
 _PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json", ".devcontainer/*/devcontainer.json")
-_PLAIN = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)  # a text, or a comment
-_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+_PLAIN = re.compile(r'("(?:[^"\\]|\\.)*+\\?(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)  # a text, or a comment
+_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+\\?(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PROBE_SECONDS = 2.0
 _NAMED_SECONDS = 10.0  # for an engine that the user has named, which may be far away
+_FULL = "Free some space where the engine keeps its files (docker system df), or use --sandbox bubblewrap."
 _PATIENCE = 600  # seconds for one request: a commit or an upload may take minutes
 
 
@@ -120,7 +121,7 @@ def _all_words(error: BaseException | None) -> str:
     return " ".join(words)
 
 
-def _shortly(error: Exception) -> str:
+def _shortly(error: object) -> str:
     return " ".join(str(error).split())[:200].rstrip(".")
 
 
@@ -137,7 +138,11 @@ def broken(what: str, *, but: type[Exception] = AcrError) -> Iterator[None]:
     except (AcrError, but):
         raise
     except docker.errors.APIError as error:
-        raise SandboxBroken(f"The Docker engine could not {what}: {error.explanation or error}.") from error
+        why = _shortly(error.explanation or error)
+        full = "no space left on device" in why.lower()
+        raise SandboxBroken(
+            f"The Docker engine could not {what}: {why}.", hint=_FULL if full else ""
+        ) from error
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
         raise SandboxBroken(
             f"The Docker engine went away while it was to {what}: {_shortly(error)}.",

@@ -19,6 +19,7 @@ import pytest
 from acr_cli.errors import SandboxBroken
 from acr_cli.protocols import Recipe
 from acr_cli.sandbox import owner
+from acr_cli.sandbox.engine import broken
 from tests.sandbox.conftest import EVERY, IMAGE, WALLED, Opened, Opener
 
 ROOT = Path(__file__).parents[2]
@@ -237,3 +238,40 @@ def test_an_engine_that_goes_away_is_a_broken_sandbox(opener: Opener, tree: Path
             volume.remove(force=True)
     finally:
         client.close()
+
+
+@pytest.mark.docker
+def test_a_container_that_somebody_else_removes_is_no_failed_command(opener: Opener, tree: Path) -> None:
+    import docker
+
+    opened = opener("docker")
+    opened.sandbox.prepare(Recipe(language="python"), tree)
+    client = docker.from_env()
+
+    def remove() -> None:
+        running: dict[str, Any] = {"label": f"acr.run={opened.run_id}"}
+        wait_until(lambda: client.containers.list(filters=running))
+        for container in client.containers.list(filters=running):
+            container.remove(force=True)
+
+    somebody = threading.Thread(target=remove)
+    with contextlib.closing(client), opened.sandbox.open(tree) as session:
+        somebody.start()
+        with pytest.raises(SandboxBroken, match="Somebody else has removed the container") as caught:
+            session.run("sleep 20")
+        somebody.join()
+        assert session.run("echo alive").output == "alive\n"
+    assert caught.value.exit_code == 4
+    assert left(opened) == []
+
+
+def test_an_engine_without_space_says_what_to_do() -> None:
+    import docker.errors
+
+    with (
+        pytest.raises(SandboxBroken, match=r"could not take files: .*no space left") as caught,
+        broken("take files"),
+    ):
+        raise docker.errors.APIError("500", explanation="write /acr/x: no space left on device")
+    assert "docker system df" in caught.value.hint
+    assert caught.value.exit_code == 4
