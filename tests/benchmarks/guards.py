@@ -34,23 +34,32 @@ _RUNS = "tests/security/test_no_code_of_a_repository_runs.py"
 _UNASKED = "tests/security/test_files_run_unasked.py"
 _MONEY = "tests/security/test_money.py"
 _WALLS = "tests/sandbox/test_walls.py"
+_DELIVERY = "tests/worktree/test_delivery.py"
+_INSIDE = "tests/security/test_inside_the_sandbox.py"
+_ORDERS = "tests/security/test_injected_orders.py"
+_PROJECT = "tests/security/test_what_a_project_may_set.py"
+_SCREEN = "tests/security/test_screen.py"
+_GATEWAY = "tests/models/test_gateway.py"
+_SUPPLY = "tests/security/test_supply_chain.py"
 _INSTALL = "tests/sandbox/test_install_network.py"
 
 GUARDS = (
+    # 1: the user's work
     Guard(
-        name="a prefix of Python that is the whole machine",
-        file="acr_cli/sandbox/interpreter.py",
-        text="    return any(each.resolve().is_relative_to(folder) for each in inside)",
-        instead="    return False",
-        test=f"{_SEES}::test_an_environment_of_the_repository_does_not_show_the_machine",
+        name="a file that the user changed meanwhile",
+        file="acr_cli/worktree/delivery.py",
+        text='            raise PatchConflict(\n                f"{entry.path} has changed while',
+        instead='            PatchConflict(\n                f"{entry.path} has changed while',
+        test=f"{_DELIVERY}::test_a_file_that_changed_meanwhile_is_a_conflict",
     ),
     Guard(
-        name="manifests behind links",
-        file="acr_cli/sandbox/files.py",
-        text="            if path.is_symlink():\n                break",
-        instead="            if False:\n                break",
-        test=f"{_SEES}::test_manifests_behind_a_link_are_not_copied",
+        name="a delivery that fails in the middle",
+        file="acr_cli/worktree/delivery.py",
+        text="                _take_back(plan)\n            raise",
+        instead="                pass\n            raise",
+        test=f"{_DELIVERY}::test_a_file_that_cannot_be_replaced_takes_all_of_it_back",
     ),
+    # 2: the run's tree
     Guard(
         name="links out of the tree",
         file="acr_cli/worktree/tree.py",
@@ -72,6 +81,21 @@ GUARDS = (
         instead="flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC",
         test=f"{_LEAVES}::test_what_a_command_makes_leads_nowhere",
     ),
+    # 3: code runs only in the sandbox
+    Guard(
+        name="a prefix of Python that is the whole machine",
+        file="acr_cli/sandbox/interpreter.py",
+        text="    return any(each.resolve().is_relative_to(folder) for each in inside)",
+        instead="    return False",
+        test=f"{_SEES}::test_an_environment_of_the_repository_does_not_show_the_machine",
+    ),
+    Guard(
+        name="manifests behind links",
+        file="acr_cli/sandbox/files.py",
+        text="            if path.is_symlink():\n                break",
+        instead="            if False:\n                break",
+        test=f"{_SEES}::test_manifests_behind_a_link_are_not_copied",
+    ),
     Guard(
         name="git's file-system monitor",
         file="acr_cli/worktree/hardened_git.py",
@@ -87,39 +111,25 @@ GUARDS = (
         test=f"{_RUNS}::test_a_commit_runs_the_programs_of_the_user_alone",
     ),
     Guard(
-        name="files that tools run unasked",
-        file="acr_cli/build/job.py",
-        text="elif run_unasked and not",
-        instead="elif False and not",
-        test=f"{_UNASKED}::test_a_verified_patch_with_such_a_file_is_kept_until_somebody_says_yes",
-    ),
-    Guard(
-        name="the caps of a day and a month",
-        file="acr_cli/agent/ledger.py",
-        text="if spent + usd > self._caps[period]:\n                        raise",
-        instead="if False:\n                        raise",
-        test=f"{_MONEY}::test_many_processes_together_pass_no_cap",
-    ),
-    Guard(
-        name="what a killed process had reserved",
-        file="acr_cli/agent/ledger.py",
-        text="values = (self._now(), usd)",
-        instead="values = (self._now(), 0.0)",
-        test=f"{_MONEY}::test_a_killed_process_leaves_the_most_that_its_call_could_cost",
-    ),
-    Guard(
-        name="a project's settings",
-        file="acr_cli/settings/sources.py",
-        text="elif not key.project:",
-        instead="elif False:",
-        test="tests/test_settings.py::test_whatever_else_a_project_sets_is_ignored_with_a_warning",
-    ),
-    Guard(
         name="no network in bubblewrap",
         file="acr_cli/sandbox/bubblewrap.py",
         text='options += ["--share-net"] if network else []',
         instead='options += ["--share-net"]',
         test=f"{_WALLS}::test_there_is_no_network",
+    ),
+    Guard(
+        name="settings of the kernel in bubblewrap",
+        file="acr_cli/sandbox/bubblewrap.py",
+        text='options += ["--ro-bind-try", covered, covered]',
+        instead="pass",
+        test="tests/security/test_inside_the_sandbox.py::test_no_privilege_is_had",
+    ),
+    Guard(
+        name="namespaces in bubblewrap",
+        file="acr_cli/sandbox/bubblewrap.py",
+        text='return ("--disable-userns",) if tried.returncode == 0 else ()',
+        instead="return ()",
+        test="tests/security/test_inside_the_sandbox.py::test_no_namespace_can_be_made",
     ),
     Guard(
         name="addresses beside the machine while dependencies are installed",
@@ -143,13 +153,6 @@ GUARDS = (
         test=f"{_INSTALL}::test_installing_reaches_nothing_on_or_beside_this_machine",
     ),
     Guard(
-        name="settings of the kernel in bubblewrap",
-        file="acr_cli/sandbox/bubblewrap.py",
-        text='options += ["--ro-bind-try", covered, covered]',
-        instead="pass",
-        test="tests/security/test_inside_the_sandbox.py::test_no_privilege_is_had",
-    ),
-    Guard(
         name="system calls that reach past namespaces in bubblewrap",
         file="acr_cli/sandbox/bubblewrap.py",
         text='own += ["--seccomp", str(rules)] if rules is not None else []',
@@ -157,11 +160,69 @@ GUARDS = (
         test="tests/security/test_inside_the_sandbox.py::test_what_reaches_out_of_the_sandbox_is_refused",
     ),
     Guard(
-        name="namespaces in bubblewrap",
+        name="the environment of the user in bubblewrap",
         file="acr_cli/sandbox/bubblewrap.py",
-        text='return ("--disable-userns",) if tried.returncode == 0 else ()',
-        instead="return ()",
-        test="tests/security/test_inside_the_sandbox.py::test_no_namespace_can_be_made",
+        text="env=dict(environment),",
+        instead="env={**os.environ, **environment},",
+        test=f"{_INSIDE}::test_the_environment_holds_nothing_of_the_users",
+    ),
+    Guard(
+        name="capabilities in a container",
+        file="acr_cli/sandbox/containers.py",
+        text='"cap_drop": ["ALL"],',
+        instead='"cap_drop": [],',
+        test=f"{_WALLS}::test_commands_are_an_ordinary_user_without_capabilities",
+    ),
+    Guard(
+        name="processes of a container",
+        file="acr_cli/sandbox/containers.py",
+        text='"pids_limit": limits.pids,',
+        instead='"pids_limit": -1,',
+        test=f"{_WALLS}::test_too_many_processes_are_stopped",
+    ),
+    # 4: keys
+    Guard(
+        name="secrets",
+        file="acr_cli/memory/encoding.py",
+        text="return replace(outcome, text=redact(outcome.text), signals=signals)",
+        instead="return outcome",
+        test="tests/end_to_end/test_secrets.py::test_no_secret_of_a_task_stays_in_memory",
+    ),
+    Guard(
+        name="base URLs of the environment",
+        file="acr_cli/models/keys.py",
+        text='r"(_API_BASE|_BASE_URL|',
+        instead='r"(_NOTHING|',
+        test=f"{_GATEWAY}::test_base_urls_of_the_environment_have_no_effect",
+    ),
+    Guard(
+        name="a usual key for an address that names none",
+        file="acr_cli/models/keys.py",
+        text="    if candidate.base_url is not None or not candidate.model:\n        return ()",
+        instead="    if not candidate.model:\n        return ()",
+        test=f"{_GATEWAY}::test_a_providers_usual_key_does_not_go_to_a_base_url_that_names_none",
+    ),
+    Guard(
+        name="a key in a provider's error",
+        file="acr_cli/models/failures.py",
+        text='        text = text.replace(key, "***")',
+        instead="        text = text.strip()",
+        test=f"{_GATEWAY}::test_a_refused_key_is_named_by_its_variable_and_never_shown",
+    ),
+    # 5: injected orders
+    Guard(
+        name="libraries from the folder that acr is called in",
+        file="acr_cli/__main__.py",
+        text="    del sys.path[0]\n",
+        instead="    pass\n",
+        test=f"{_RUNS}::test_the_module_takes_none_of_its_libraries_from_the_folder_it_is_called_in",
+    ),
+    Guard(
+        name="files that tools run unasked",
+        file="acr_cli/build/job.py",
+        text="elif run_unasked and not",
+        instead="elif False and not",
+        test=f"{_UNASKED}::test_a_verified_patch_with_such_a_file_is_kept_until_somebody_says_yes",
     ),
     Guard(
         name="control sequences",
@@ -171,11 +232,140 @@ GUARDS = (
         test="tests/security/test_screen.py",
     ),
     Guard(
-        name="secrets",
-        file="acr_cli/memory/encoding.py",
-        text="return replace(outcome, text=redact(outcome.text), signals=signals)",
-        instead="return outcome",
-        test="tests/end_to_end/test_secrets.py::test_no_secret_of_a_task_stays_in_memory",
+        name="files that assistants heed",
+        file="acr_cli/worktree/unasked.py",
+        text='"agents.md", ',
+        instead="",
+        test=f"{_UNASKED}::test_what_is_run_unasked_is_known",
+    ),
+    Guard(
+        name="signs of a diff that nobody sees",
+        file="acr_cli/cli/terminal.py",
+        text="return _CONTROLS.sub(lambda found: _written_out(found[0]), text)",
+        instead='return _CONTROLS.sub("", text)',
+        test=f"{_SCREEN}::test_a_diff_shows_what_its_reader_would_not_see",
+    ),
+    Guard(
+        name="an object that is equal to everything",
+        file="acr_cli/verifier/integrity.py",
+        text="        yield from _equal_to_all(added)\n",
+        instead="        yield from ()\n",
+        test=f"{_ORDERS}::test_an_order_to_forge_the_verdict_is_no_fix[be equal to everything]",
+    ),
+    # 6: a project's settings
+    Guard(
+        name="a project's settings",
+        file="acr_cli/settings/sources.py",
+        text="elif not key.project:",
+        instead="elif False:",
+        test="tests/test_settings.py::test_whatever_else_a_project_sets_is_ignored_with_a_warning",
+    ),
+    Guard(
+        name="a project that raises a cap",
+        file="acr_cli/settings/sources.py",
+        text="            return min(mine, theirs)",
+        instead="            return theirs",
+        test=f"{_PROJECT}::test_a_key_only_narrows_or_is_ignored_and_said[max_cost]",
+    ),
+    Guard(
+        name="a project that chooses a sandbox",
+        file="acr_cli/settings/sources.py",
+        text="return max(mine, theirs, key=order.index) if",
+        instead="return theirs if",
+        test=f"{_PROJECT}::test_a_key_only_narrows_or_is_ignored_and_said[sandbox]",
+    ),
+    Guard(
+        name="a project's patterns of models",
+        file="acr_cli/settings/sources.py",
+        text="any(_within(t, m) for m in mine)",
+        instead="any(fnmatchcase(t, m) for m in mine)",
+        test=f"{_PROJECT}::test_a_key_only_narrows_or_is_ignored_and_said[allow]",
+    ),
+    # 7: money
+    Guard(
+        name="the caps of a day and a month",
+        file="acr_cli/agent/ledger.py",
+        text="if spent + usd > self._caps[period]:\n                        raise",
+        instead="if False:\n                        raise",
+        test=f"{_MONEY}::test_many_processes_together_pass_no_cap",
+    ),
+    Guard(
+        name="what a killed process had reserved",
+        file="acr_cli/agent/ledger.py",
+        text="values = (self._now(), usd)",
+        instead="values = (self._now(), 0.0)",
+        test=f"{_MONEY}::test_a_killed_process_leaves_the_most_that_its_call_could_cost",
+    ),
+    Guard(
+        name="what attempts side by side may spend",
+        file="acr_cli/agent/budget.py",
+        text="        self._budget.hold(self, usd)\n        self._budget.reserve(usd)",
+        instead="        self._budget.reserve(usd)",
+        test="tests/test_caf.py::test_what_each_is_about_to_spend_is_kept_for_it",
+    ),
+    Guard(
+        name="what an abandoned attempt had reserved",
+        file="acr_cli/agent/budget.py",
+        text="            self._budget.correct(self._counted, usd)\n",
+        instead="            pass\n",
+        test=f"{_MONEY}::test_what_an_abandoned_attempt_has_reserved_is_settled_when_its_call_ends",
+    ),
+    Guard(
+        name="amounts that are none",
+        file="acr_cli/agent/ledger.py",
+        text=" and math.isfinite(usd) and usd >= 0",
+        instead="",
+        test=f"{_MONEY}::test_what_is_no_amount_frees_nothing",
+    ),
+    Guard(
+        name="usage that is far too little",
+        file="acr_cli/models/reckoning.py",
+        text="FAR_OFF = 2.0",
+        instead="FAR_OFF = 2e9",
+        test=f"{_MONEY}::test_whatever_a_provider_reports_what_was_said_is_paid",
+    ),
+    Guard(
+        name="usage that overflows",
+        file="acr_cli/models/hearing.py",
+        text="int(min(reported, MOST_TOKENS))",
+        instead="int(reported)",
+        test=f"{_MONEY}::test_whatever_a_provider_reports_what_was_said_is_paid",
+    ),
+    Guard(
+        name="a call that was given up",
+        file="acr_cli/models/gateway.py",
+        text="hearing.begun = hearing.begun or error.was_read",
+        instead="pass",
+        test=f"{_MONEY}::test_whatever_a_provider_reports_what_was_said_is_paid",
+    ),
+    Guard(
+        name="the length of a reply",
+        file="acr_cli/models/gateway.py",
+        text="        limits.append(int((budget.remaining_usd - sending) * MILLION / price.output))",
+        instead="        pass",
+        test=f"{_MONEY}::test_a_reply_is_cut_to_what_the_caps_pay_for",
+    ),
+    Guard(
+        name="a price that nobody knows",
+        file="acr_cli/models/gateway.py",
+        text="        budget.affords(None)\n",
+        instead="        pass\n",
+        test=f"{_MONEY}::test_nothing_is_asked_that_no_cap_pays_for",
+    ),
+    # 9: supply chain
+    Guard(
+        name="licences that bind",
+        file="tests/benchmarks/audit.py",
+        text='REFUSED = re.compile(r"\\b(AGPL|GPL|',
+        instead='REFUSED = re.compile(r"\\b(',
+        test=f"{_SUPPLY}::test_a_licence_that_binds_is_refused",
+    ),
+    Guard(
+        name="a package that is not looked at",
+        file="tests/benchmarks/audit.py",
+        text="return not marker or",
+        instead="return False and",
+        test=f"{_SUPPLY}::test_a_package_that_belongs_here_is_never_skipped",
     ),
 )
 

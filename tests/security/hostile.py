@@ -76,7 +76,21 @@ def hostile(git_repo: Callable[..., Path], marks: Path, *, name: str = "hostile"
         (root / ".git" / "hooks" / hook).parent.mkdir(exist_ok=True)
         (root / ".git" / "hooks" / hook).write_bytes(canary.read_bytes())
         (root / ".git" / "hooks" / hook).chmod(0o755)
-    settings = {**CONFIGURED, "core.hooksPath": str(root / ".git" / "hooks")}
+    included = "".join(f"[core]\n\t{key} = {canary}\n" for key in ("fsmonitor", "pager", "sshCommand"))
+    (root / ".git" / "included").write_text(f"{included}[gpg]\n\tprogram = {canary}\n")
+    settings = {
+        **CONFIGURED,
+        "core.hooksPath": str(root / ".git" / "hooks"),
+        "include.path": "included",
+        "gpg.ssh.program": "{canary}",
+        "commit.gpgSign": "true",
+        "core.alternateRefsCommand": "{canary}",
+        "merge.tool": "evil",
+        "mergetool.evil.cmd": "{canary}",
+        "sequence.editor": "{canary}",
+        "trailer.evil.command": "{canary}",
+        "submodule.evil.update": "!{canary}",
+    }
     lines = [f"{key}\n{value.format(canary=canary)}" for key, value in settings.items()]
     for line in lines:
         key, value = line.split("\n")

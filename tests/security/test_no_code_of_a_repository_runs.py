@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -107,6 +108,23 @@ def test_no_command_runs_it(acr: Acr, git_repo: Callable[..., Path], tmp_path: P
         if command[0] == "fix":
             assert (done.returncode, "not committed" in done.stderr) == (0, True), done.stderr
     assert guilty == {}
+
+
+@pytest.mark.parametrize(
+    "command", [("route", "mend the clamp"), ("doctor",), ("models", "list"), ("fix", "--help")]
+)
+def test_the_module_takes_none_of_its_libraries_from_the_folder_it_is_called_in(
+    acr_home: Path, git_repo: Callable[..., Path], tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    marks = tmp_path / "marks"
+    repo = hostile(git_repo, marks)
+    for name in ("typing", "typer", "pydantic", "tomllib"):
+        (repo / f"{name}.py").write_bytes((repo / "json.py").read_bytes())
+    shutil.rmtree(repo / "acr_cli")  # a package of our own name would be taken before a line of ours runs
+    started = [sys.executable, "-m", "acr_cli", *command]
+    done = subprocess.run(started, cwd=repo, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr, done.stderr
+    assert marked(marks) == set()
 
 
 @pytest.mark.parametrize("scope", ["--local", "--global"])
