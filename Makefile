@@ -67,18 +67,21 @@ bench-policy: $(STAMP)  ## policy models trained on train and tried on test of A
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m tests.benchmarks.policy $(ARGS)
 
 audit: $(STAMP)  ## vulnerabilities and licences of what is locked; a package that is skipped is a failure
-	$(PIP) install --quiet pip-audit
-	$(BIN)/pip-audit --strict --require-hashes --disable-pip --requirement requirements/dev.txt
+	$(PIP) install --quiet --require-hashes -r requirements/tools.txt
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip \
+	  $(patsubst %,--requirement requirements/%.txt,dev local tools)
 	$(BIN)/python -m tests.benchmarks.audit
 
 soak: $(STAMP)  ## faults thrown at runs, and walls taken down, for minutes; --minutes N, --seed N in ARGS
 	$(BIN)/python -m tests.benchmarks.soak $(ARGS)
 
 lock: $(STAMP)  ## the locks anew from pyproject.toml; UPGRADE=--upgrade takes the newest versions
-	$(PIP) install --quiet uv
+	$(PIP) install --quiet --require-hashes -r requirements/tools.txt
 	$(LOCK) --group dev --extra bench -o requirements/dev.txt >/dev/null
 	$(LOCK) --extra local --group realmodel --constraint requirements/dev.txt \
 	  --override requirements/left-out.txt $(LEFT_OUT:%=--no-emit-package %) -o requirements/local.txt >/dev/null
+	$(subst pyproject.toml,,$(LOCK)) --group tools --constraint requirements/dev.txt \
+	  -o requirements/tools.txt >/dev/null
 
 completions: $(STAMP)  ## completions/ anew from the commands
 	$(BIN)/acr completion bash > completions/acr.bash
