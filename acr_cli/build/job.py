@@ -357,7 +357,7 @@ class Job:
             memory_bytes=self.settings.memory_limit,
             pids=self.settings.pids,
             cpus=float(os.cpu_count() or 1),
-            seconds=self.settings.test_timeout,
+            seconds=min(self.settings.test_timeout, self.settings.max_time),
         )
 
     def _approved(self, tree: RunTree, start: str, result: RunResult) -> RunResult:

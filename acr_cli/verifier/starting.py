@@ -17,7 +17,7 @@ def refuse_unstarted(plan: TestPlan, report: SuiteReport, seconds: float) -> Non
     if report.timed_out:
         raise BaselineCannotStart(
             f"The tests did not end within {seconds:.0f} s: {plan.command}.",
-            hint="Name a faster test command with --test CMD, or raise `test_timeout` in the settings.",
+            hint="Name a faster test command with --test CMD, or raise `test_timeout` or --max-time.",
         )
     if report.fault:
         raise BaselineCannotStart(
@@ -43,4 +43,4 @@ def refuse_impossible(task: Task, report: SuiteReport, chosen: Sequence[str]) ->
 def partial(report: SuiteReport, seconds: float) -> str:
     """What is said of a baseline that stopped by itself. Pure."""
     ran = f"The tests did not end within {seconds:.0f} s: {len(report.cases)} of them ran."
-    return f"{ran} Verdicts are partial; `test_timeout` in the settings gives them more time."
+    return f"{ran} Verdicts are partial; `test_timeout` in the settings, or --max-time, gives them more time."

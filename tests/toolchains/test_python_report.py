@@ -198,6 +198,28 @@ def test_unittests_cases_carry_dotted_ids_outcomes_and_messages(run_tests: RunTe
     assert "test_calc.py" in pair.detail
 
 
+_LEFT_BEHIND = """
+def test_leaves_a_thread(self=None):
+    import threading
+    threading.Thread(target=threading.Event().wait).start()
+
+def test_fails(self=None):
+    assert 1 == 2
+"""
+
+
+@pytest.mark.parametrize("runner", ["pytest", "unittest"])
+def test_a_thread_that_tests_leave_behind_does_not_hold_the_run(
+    runner: str, run_tests: Callable[..., SuiteReport]
+) -> None:
+    body = _LEFT_BEHIND
+    if runner == "unittest":
+        body = "import unittest\nclass T(unittest.TestCase):" + body.replace("\n", "\n    ")
+    report = run_tests({"test_x.py": body}, command="pytest" if runner == "pytest" else "python -m unittest")
+    assert sorted(case.outcome for case in report.cases) == ["failed", "passed"]
+    assert not report.timed_out
+
+
 def test_unittest_runs_only_the_named_tests(run_tests: RunTests) -> None:
     report = run_tests({"calc.py": CALC, "test_calc.py": UNITTEST}, tests=["test_calc.AddTest.test_pair"])
     assert [case.id for case in report.cases] == ["test_calc.AddTest.test_pair"]

@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -119,6 +121,29 @@ def pytest_runtest_call(item: Any) -> Any:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_teardown(item: Any) -> Any:
     yield from _limited(item)
+
+
+# --- threads that the tests leave behind: the interpreter would wait for them for ever --------------------
+
+LINGER = 3.0  # seconds that they have, once all is told
+_status: list[int] = []
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(exitstatus: int) -> None:
+    _status.append(int(exitstatus))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    threading.Thread(target=_end, daemon=True).start()
+
+
+def _end() -> None:
+    time.sleep(LINGER)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(_status[-1] if _status else 1)
 
 
 # --- the time of the run, and the canary ------------------------------------------------------------------

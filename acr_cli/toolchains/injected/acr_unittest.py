@@ -22,6 +22,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 import traceback
 import unittest
@@ -29,6 +30,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 LIMIT = float(os.environ.get("ACR_TEST_SECONDS", "60"))
+LINGER = 3.0  # seconds that threads have which the tests have left behind, once all is told
 PATIENCE = 5  # how many more alarms a test may swallow, one a second
 CANARY, _, _SECONDS = os.environ.pop("ACR_GUARD", "").partition(" ")
 END = time.monotonic() + float(_SECONDS) if float(_SECONDS or 0) else None
@@ -318,5 +320,18 @@ def main() -> int:
     return 1 if print_failures(result, broken) else 0
 
 
+def end(status: int) -> None:
+    """Leave, without waiting for ever for threads that the tests have left behind."""
+
+    def leave() -> None:
+        time.sleep(LINGER)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(status)
+
+    threading.Thread(target=leave, daemon=True).start()
+    sys.exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main())
