@@ -1,4 +1,4 @@
-"""The first call of a process: what it needs is there before, and what only litellm's own reports need is not."""
+"""The first call of a process: what it needs is there before; what only reports of litellm need is not."""
 
 from __future__ import annotations
 
