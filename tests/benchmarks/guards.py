@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -370,24 +372,41 @@ GUARDS = (
 )
 
 
+@cache
+def stands(test: str) -> bool:
+    """Whether a test passes in such a copy while every wall stands: else its failure says nothing."""
+    return _tried(test, lambda _: None)
+
+
 def taken_down(guard: Guard) -> bool:
-    """Whether the guard's test fails without it. Raises: ValueError where the wall is not found."""
-    with tempfile.TemporaryDirectory(prefix="acr-guards-") as folder:
-        copy = Path(folder)
-        for name in ("acr_cli", "tests"):
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "pyproject.toml", copy)
+    """Whether the guard's test fails without it, and not with it.
+
+    Raises: ValueError where the wall is not found; RuntimeError where the test cannot be run."""
+
+    def take_down(copy: Path) -> None:
         source = copy / guard.file
         text = source.read_text(encoding="utf-8")
         if guard.text not in text:
             raise ValueError(f"{guard.name}: {guard.file} holds no {guard.text!r} any more")
         source.write_text(text.replace(guard.text, guard.instead), encoding="utf-8")
+
+    return stands(guard.test) and not _tried(guard.test, take_down)
+
+
+def _tried(test: str, change: Callable[[Path], None]) -> bool:
+    """Whether a test passes in a copy that was changed. Raises: RuntimeError where they cannot be run."""
+    with tempfile.TemporaryDirectory(prefix="acr-guards-") as folder:
+        copy = Path(folder)
+        for name in ("acr_cli", "tests", "requirements"):
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        change(copy)
         # A test's own environment drops all that is not named; the copy must be what its programs import.
         fixtures = copy / "tests" / "conftest.py"
         kept = fixtures.read_text(encoding="utf-8").replace('*("PATH", ', '*("PATH", "PYTHONPATH", ', 1)
         fixtures.write_text(kept, encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", guard.test],
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test],
             cwd=copy,
             env={**os.environ, "PYTHONPATH": str(copy)},
             capture_output=True,
@@ -395,4 +414,6 @@ def taken_down(guard: Guard) -> bool:
             timeout=600,
             check=False,
         )
-    return done.returncode == 1
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
+    return done.returncode == 0

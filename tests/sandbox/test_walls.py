@@ -95,8 +95,8 @@ def test_temporary_files_do_not_last(walled_session: Session) -> None:
 
 def test_commands_are_an_ordinary_user_without_capabilities(walled_session: Session) -> None:
     assert walled_session.run("id -u; id -g").output == "1000\n1000\n"
-    shown = walled_session.run("grep -E 'CapEff|NoNewPrivs' /proc/self/status").output.split()
-    assert shown == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1"]
+    shown = walled_session.run("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status").output.split()
+    assert shown == ["CapEff:", "0" * 16, "CapBnd:", "0" * 16, "NoNewPrivs:", "1"]
 
 
 def test_files_of_the_machine_are_not_seen(walled_session: Session, tmp_path: Path) -> None:
