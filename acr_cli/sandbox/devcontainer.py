@@ -17,7 +17,9 @@ from typing import Any
 from acr_cli.errors import UsageError
 
 _PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json", ".devcontainer/*/devcontainer.json")
-_PLAIN = re.compile(r'("(?:[^"\\]|\\.)*+\\?(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)  # a text, or a comment
+_PLAIN = re.compile(
+    r'("(?:[^"\\]|\\.)*+\\?(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL
+)  # a text, or a comment
 _COMMA = re.compile(r'("(?:[^"\\]|\\.)*+\\?(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 
 

@@ -61,6 +61,11 @@ OF_THE_REPOSITORY = ("Dockerfile", "devcontainer")
 VENV = "/opt/acr-venv"
 CACHE_LABEL = "acr.cache"
 _KEPT = 3  # images of one repository
+_FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*([^\s$]+)(?=\s|$)", re.IGNORECASE | re.MULTILINE)
+_FETCHED = re.compile(
+    r"^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t].*(?:://|git@|[ \t\"]\$).*$", re.IGNORECASE | re.MULTILINE
+)
+_BUILD_ARGUMENTS = ("http_proxy", "https_proxy")
 _INSTEAD = "Name an image that is there with --image, or use --sandbox bubblewrap."
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -147,14 +152,20 @@ class Images:
 
         self._emit(Notice(level="info", text=f"Building the image of {dockerfile}, with network."))
         key = install.key(Recipe(language="", manifests=(dockerfile,), repository=recipe.repository), tree)
+        beside = self._read_dockerfile(tree / dockerfile, recipe.language)
         try:
-            with broken("build an image", but=docker.errors.BuildError):
+            with (
+                self._way_out(beside) as (network, proxies),
+                broken("build an image", but=docker.errors.BuildError),
+            ):
                 image, _ = self._engine.client.images.build(
                     path=str(tree / context),
                     dockerfile=str(tree / dockerfile),
                     tag=f"acr-dockerfile:{key[:20]}",
                     labels={REPOSITORY_LABEL: recipe.repository, HOME_LABEL: self._labels.home},
-                    network_mode=network_mode(self._engine),
+                    network_mode=network,
+                    # Those that every build knows, and no image keeps.
+                    buildargs={k: v for k, v in proxies.items() if k.lower() in _BUILD_ARGUMENTS},
                     rm=True,
                     forcerm=True,
                 )
@@ -167,6 +178,21 @@ class Images:
                 hint=f"{_INSTEAD}{where}",
             ) from error
         return str(image.id), dockerfile
+
+    def _read_dockerfile(self, file: Path, language: str) -> str:
+        """The image for the container beside a build: the first that is named as it is, else the language's.
+
+        Raises: SandboxUnavailable for what the engine itself would fetch, from wherever it stands."""
+        text = re.sub(r"\\\s*\n", " ", file.read_text(encoding="utf-8", errors="replace"))
+        if self._network:
+            return ""
+        if found := _FETCHED.search(text):
+            raise SandboxUnavailable(
+                f"{file.name} would have the engine fetch an address itself: {found.group().strip()[:100]}.",
+                hint="Fetch it with RUN, or give the sandbox the network as it is with --network on.",
+            )
+        named = next((n for n in _FROM.findall(text) if n.lower() != "scratch"), "")
+        return self.base(named or DEFAULT_IMAGES.get(language, DEFAULT_IMAGES["python"]))[0]
 
     def _with_dependencies(self, recipe: Recipe, tree: Path, base: str) -> str:
         key = install.key(recipe, tree, "docker", base)

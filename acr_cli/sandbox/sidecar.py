@@ -30,6 +30,7 @@ for python in python3 python; do
 done
 exec perl -e "$2" "$3"
 """
+_ATTACHED = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "detachKeys": ""}
 _LIMITS = Limits(memory_bytes=512 * 1024**2, pids=16)
 _CHUNK = 1 << 16
 _LAST_WORDS = 5.0  # seconds for the threads to end in
@@ -59,15 +60,15 @@ def sidecar(engine: Engine, labels: Labels, image: str, gate: Gate) -> Iterator[
                 log_config=LogConfig(type=LogConfig.types.NONE),
                 **walls(engine, _LIMITS),
             )
-            asked = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "detachKeys": ""}
-            line = engine.client.api.attach_socket(name, params=asked)
+            line = engine.client.api.attach_socket(name, params=_ATTACHED)
             carrier = _Carrier(line, gate)
-            try:
+        try:
+            with broken("open a way out of an install step"):
                 container.start()
-                carrier.begin()
-                yield str(container.id)
-            finally:
-                carrier.close()
+            carrier.begin()
+            yield str(container.id)
+        finally:
+            carrier.close()
     finally:
         remove_container(engine, name)
 

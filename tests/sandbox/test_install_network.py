@@ -23,7 +23,7 @@ from acr_cli.events import Notice
 from acr_cli.protocols import Recipe
 from acr_cli.sandbox.gate import Gate
 from acr_cli.sandbox.reach import Reach, Refused, reach
-from tests.sandbox.conftest import Opened, Opener
+from tests.sandbox.conftest import IMAGE, Opened, Opener
 
 # Everything that an install step could try to speak to what listens on this machine, at its every address:
 # as it is, through the proxy that it was told of, and by other names of the same place.
@@ -116,7 +116,7 @@ def _no_images_left(tree: Path) -> Iterator[None]:
 
     with contextlib.suppress(docker.errors.DockerException):
         client = docker.from_env()
-        for image in client.images.list(filters={"label": "acr.cache"}):
+        for image in client.images.list(filters={"label": "acr.repository"}):
             if image.labels.get("acr.repository", "").startswith(f"{tree} "):
                 client.images.remove(str(image.id), force=True)
         for volume in client.volumes.list(filters={"label": "acr.repository"}):
@@ -132,6 +132,32 @@ def test_installing_reaches_nothing_on_or_beside_this_machine(
     assert server.came == []
     said = [event.text for event in walled.events if isinstance(event, Notice)]
     assert any("refused a connection" in text for text in said), said
+
+
+DOCKERFILE = """\
+FROM {image}
+COPY attack.py /attack.py
+RUN python /attack.py {port} {others}; echo {port} > /built
+"""
+
+
+@pytest.mark.docker
+def test_what_a_dockerfile_runs_reaches_nothing_either(opener: Opener, tree: Path, server: _Server) -> None:
+    (tree / "attack.py").write_text(ATTACK)
+    others = " ".join(own_addresses())
+    text = DOCKERFILE.format(image=IMAGE, port=server.server_port, others=others)
+    (tree / "Dockerfile").write_text(text)
+    recipe = Recipe(language="python", dockerfile="Dockerfile", repository=f"{tree} built")
+    opened = opener("docker", image=None)
+    opened.sandbox.prepare(recipe, tree)
+    with opened.sandbox.open(tree) as session:
+        assert session.run("cat /built").output == f"{server.server_port}\n"
+    assert server.came == []
+    for added in (f"ADD http://127.0.0.1:{server.server_port}/ /x", "ADD \\\n  --chown=1 $WHERE /x"):
+        (tree / "Dockerfile").write_text(f"FROM {IMAGE}\n{added}\n")
+        with pytest.raises(SandboxUnavailable, match="would have the engine fetch an address itself"):
+            opened.sandbox.prepare(recipe, tree)
+    assert server.came == []
 
 
 @pytest.mark.parametrize("name", ["bubblewrap"])
