@@ -12,6 +12,7 @@ from acr_cli.records import CaseResult
 from acr_cli.toolchains import junit
 
 _PLAN = re.compile(r"^1\.\.\d+", re.MULTILINE)
+_VERSION = re.compile(r"^TAP version \d+$", re.MULTILINE)  # a run that crashes may never tell its plan
 _TAP = re.compile(
     r"^(not )?ok\b(?: +(\d+))?(?: +-)?(?: +([^#\n]*?))?(?: *# *(skip|todo)\b.*)?$", re.IGNORECASE
 )
@@ -29,7 +30,7 @@ _OUTCOMES = {
 
 def cases(text: str) -> list[CaseResult]:
     """TAP or automake's lines as cases; none where the output is neither. Pure."""
-    found = _tap(text) if _PLAN.search(text) else []
+    found = _tap(text) if _PLAN.search(text) or _VERSION.search(text) else []
     return found or (_automake(text) if _TOTALS.search(text) else [])
 
 

@@ -37,6 +37,7 @@ _SMALLER = (
     'cat $ACR_SCRATCH/cut.xml > "$acr_xml"; rm -f $ACR_SCRATCH/cut.xml; done',
 )
 """Of a large JUnit file, all but the most of what the tests printed."""
+_COMPLAINT = re.compile(r"[Ee]rror\b|Exception\b|[Aa]ssert|\bnot ok\b|\bFAIL|\b[Ff]ailed\b")
 _SHELL = re.compile(r"[|&;<>()$`\n*?~#{}]")
 
 
@@ -290,11 +291,19 @@ def _by_exit_code(left: Left, command: str, result: CommandResult) -> list[CaseR
         CaseResult(
             id=typed(left.folder, command),
             outcome="passed" if passed else "failed",
-            message="" if passed else last_line(left.output) or f"exit code {left.code}",
+            message="" if passed else _complaint(left.output) or f"exit code {left.code}",
             detail="" if passed else junit.cut(left.output, junit.DETAIL_CHARS),
             seconds=result.seconds,
         )
     ]
+
+
+def _complaint(output: str) -> str:
+    """The last line that speaks of a failure, else the last one that says anything. Pure."""
+    for line in reversed(plain(output).splitlines()):
+        if _COMPLAINT.search(line):
+            return line.strip()[: junit.MESSAGE_CHARS]
+    return last_line(output)
 
 
 def build_case(name: str, log: str, *, failed: bool) -> CaseResult:

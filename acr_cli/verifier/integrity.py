@@ -107,7 +107,10 @@ def of_report(
 ) -> tuple[Finding, ...]:
     """What the run itself shows; `text` gives a touched file as it is now."""
     now = {case.id for case in report.cases}
-    gone = [] if report.partial else [case.id for case in baseline.report.cases if case.id not in now]
+    # A file that could not be loaded is told as one failure; once it can, its tests stand in its place.
+    loaded = {test.partition("::")[0] for test in now}
+    before = [case.id for case in baseline.report.cases if not (case.failed and case.id in loaded)]
+    gone = [] if report.partial else [test for test in before if test not in now]
     exits = _first(added, _EXITS)
     if report.fault or report.timed_out:
         return (Finding(kind="ends_early", text=_ended(exits), decides=True),) if exits else ()

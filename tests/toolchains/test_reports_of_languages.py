@@ -129,6 +129,24 @@ def test_automake() -> None:
     assert outcomes(lines.cases(text)) == {"a": "passed", "b": "failed", "c": "passed", "d": "skipped"}
 
 
+def test_tap_of_a_run_that_crashed_before_its_plan() -> None:
+    text = "TAP version 13\n# parse()\nok 1 one\nnot ok 2 two\n  ---\n  got: 1\n  ...\nTypeError: x\n"
+    assert outcomes(lines.cases(text)) == {"one": "passed", "two": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("AssertionError: 1 == 2\n  at x.js:1\n\nNode.js v20\n", "AssertionError: 1 == 2"),
+        ("x.js:3\n\x1b[31mTypeError: no\x1b[0m\n----|----\n lib |\n----|----\n", "TypeError: no"),
+        ("one\ntwo\n\n", "two"),
+        ("", ""),
+    ],
+)
+def test_what_a_command_says_of_its_failure_is_not_the_table_after_it(output: str, message: str) -> None:
+    assert suite._complaint(output) == message
+
+
 def test_a_line_that_looks_like_tap_is_none_without_a_plan() -> None:
     assert lines.cases("ok then\nPASS: everything\n") == []
 

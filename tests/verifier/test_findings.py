@@ -96,6 +96,14 @@ def test_a_canary_that_the_baseline_had_not_is_not_missed() -> None:
     assert integrity.of_report(before, report(case("a"), canary=""), []) == ()
 
 
+def test_a_file_that_could_not_be_loaded_is_not_missed_once_its_tests_run() -> None:
+    before = Baseline(report=report(case("t/test_x.py", "error"), case("t/test_y.py::a")))
+    after = report(case("t/test_x.py::b"), case("t/test_y.py::a"))
+    assert integrity.of_report(before, after, []) == ()
+    gone = integrity.of_report(before, report(case("t/test_y.py::a")), [])
+    assert "fewer_tests" in {finding.kind for finding in gone}
+
+
 @pytest.mark.parametrize(
     ("path", "code"),
     [
