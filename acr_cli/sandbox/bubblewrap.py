@@ -347,7 +347,7 @@ def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
     """bwrap's options for everything but the tree: namespaces, programs, /etc, empty folders."""
     options = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "acr"]
     options += ["--share-net"] if network else []
-    options += ["--die-with-parent", "--new-session", "--ro-bind", "/usr", "/usr"]
+    options += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         path = Path("/", name)
         if path.is_symlink():
