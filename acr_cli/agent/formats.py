@@ -12,9 +12,9 @@ from acr_cli.protocols import Edit, EditFormat
 _SEARCH = re.compile(r"^<{5,9} ?SEARCH\s*$")
 _DIVIDER = re.compile(r"^={5,9}\s*$")
 _REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
-_FENCE = re.compile(r"^(`{3,}|~{3,})\s*(.*?)\s*$")
-_DELETE = re.compile(r"^DELETE FILE:?\s+(.+?)\s*$")
-_MOVE = re.compile(r"^MOVE FILE:?\s+(.+?)\s+(?:TO|->)\s+(.+?)\s*$")
+_FENCE = re.compile(r"^(`{3,}|~{3,})\s*(.*)$")
+_DELETE = re.compile(r"^DELETE FILE:?\s+(\S.*)$")
+_MOVE = re.compile(r"^MOVE FILE:?\s+(\S.*?)(?<!\s)\s+(?:TO|->)\s+(\S.*)$")
 _RENAME_FROM, _RENAME_TO = re.compile(r"^rename from (.+)$"), re.compile(r"^rename to (.+)$")
 _OLD, _NEW = re.compile(r"^--- (\S.*)$"), re.compile(r"^\+\+\+ (\S.*)$")
 _HUNK = re.compile(r"^@@(?: -\d+(?:,\d+)? \+(?P<line>\d+))?.*@@|^@@\s*$")
@@ -174,6 +174,7 @@ def _in_diff(name: str) -> str:
 
 def _whole_line(line: str) -> list[Edit]:
     """The edit that a line asks for which needs no block: to delete or to move a file."""
+    line = line.rstrip()
     if gone := _DELETE.match(line):
         return [Edit(path=_clean(gone[1]), replace=None)]
     if moved := _MOVE.match(line):

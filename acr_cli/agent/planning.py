@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from acr_cli.records import Baseline, Dimension, Step, StepKind, Task
@@ -19,7 +20,8 @@ from acr_cli.redaction import redact
 LONG = 800  # characters of a wish that is worth a plan
 _PARTS = 3  # list items that make a wish one of several parts
 _MOST_STEPS = 6
-_ITEM = re.compile(r"^\s*([-*+•]|\d+[.)])\s+\S", re.MULTILINE)
+_BRACKETS = 500  # of a reply, behind which a list is looked for
+_ITEM = re.compile(r"^[ \t]*([-*+•]|\d+[.)])\s+\S", re.MULTILINE)
 _PATH = re.compile(r"(?<![\w/:.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,7}(?![\w/])")
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc", ".tex")
 _UNSEEN = re.compile(
@@ -125,10 +127,10 @@ def _steps(reply: str, step: Step) -> Iterator[Step]:
 def _items(reply: str) -> list[Any]:
     """The first JSON list of objects or texts in a reply, also inside a fence or an object; else []."""
     decoder = json.JSONDecoder()
-    for match in re.finditer(r"[\[{]", reply):
+    for match in islice(re.finditer(r"[\[{]", reply), _BRACKETS):
         try:
             value, _ = decoder.raw_decode(reply, match.start())
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             value = value.get("steps")

@@ -29,7 +29,7 @@ _NO_TESTS = (".md", ".txt", ".json", ".toml", ".snap")
 _INNER_VALUES = re.compile(r"^E +\+ (?: {3,}where| +and) .*\n", re.MULTILINE)
 """What pytest says of the values of the values in an assertion."""
 
-_IDLE = re.compile(r"^(?: +[\^~]+[\^~ ]*|E +(?:Use -v to get more diff)?)\n", re.MULTILINE)
+_IDLE = re.compile(r"^(?: +[\^~][\^~ ]*|E +(?:Use -v to get more diff)?)\n", re.MULTILINE)
 """Underlines below an expression, empty lines, advice to somebody at a terminal."""
 
 _CAPTURED_NOTHING = re.compile(r"^-{3,} Captured \w+(?: \w+)* -{3,}\n\s*(?=^-{3,} Captured|\Z)", re.MULTILINE)

@@ -64,7 +64,7 @@ def _tool(name: str, description: str, required: Sequence[str], **optional: str)
 _KEEP = "files whose changes are kept"
 _SEARCH = _tool("search", "Lines of files that match a regular expression.", ["pattern"], glob="of paths")
 _OPEN = _tool("open", "A file with line numbers.", ["path"], start="", end="")
-_EDIT = _tool(
+EDIT = _tool(
     "edit",
     "Replace text that stands in a file exactly once; with an empty search, make a new file.",
     ["path", "search", "replace"],
@@ -114,7 +114,7 @@ class Toolbox:
         if self._step.kind in (StepKind.PLAN, StepKind.REVIEW):
             return (_SEARCH, _OPEN, _FINISH)
         run = _RUN_TESTS if self._step.test_command else _RUN
-        return (_SEARCH, _OPEN, _EDIT, _MOVE, run, _FINISH)
+        return (_SEARCH, _OPEN, EDIT, _MOVE, run, _FINISH)
 
     def use(self, call: ToolCall) -> Result:
         """Carry out one call. Raises: SandboxUnavailable."""
@@ -125,7 +125,7 @@ class Toolbox:
                 text=f"There is no tool {call.name!r}. The tools are: {names}.", ok=False, understood=False
             )
         try:
-            arguments = _arguments(call, tool)
+            arguments = arguments_of(call, tool)
         except BadReply as error:
             return Result(text=error.message, ok=False, understood=False)
         acts: Mapping[str, Callable[..., Result]] = {
@@ -139,7 +139,7 @@ class Toolbox:
         try:
             return acts[call.name](**arguments)
         except (BadReply, PathRefused) as error:
-            return Result(text=error.message, ok=False, edit=tool in (_EDIT, _MOVE))
+            return Result(text=error.message, ok=False, edit=tool in (EDIT, _MOVE))
 
     def apply(self, edits: Sequence[Edit], *, inline: bool = False) -> tuple[tuple[str, ...], str]:
         """Put edits into the tree, all or none: the paths, and what is to be said of how they were matched.
@@ -286,11 +286,13 @@ def run_command(session: Session, step: Step, ids: Sequence[str], limits: Limits
     return session.run(command, limits=limits)
 
 
-def _arguments(call: ToolCall, tool: Tool) -> dict[str, Any]:
-    """Raises: BadReply, for the model to read."""
+def arguments_of(call: ToolCall, tool: Tool) -> dict[str, Any]:
+    """What a model has written for a tool's parameters, of their types. Pure.
+
+    Raises: BadReply, for the model to read."""
     try:
         given = json.loads(call.arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadReply(f"The arguments of {call.name} are no valid JSON: {error}.") from None
     if not isinstance(given, dict):
         raise BadReply(f"The arguments of {call.name} must be a JSON object.")

@@ -30,6 +30,7 @@ _GENERATED_TEXT = re.compile(
     rb"\bgenerated (by the protocol buffer compiler|file[.,:;]? do not (edit|modify))",
     re.IGNORECASE,
 )
+_LONGEST = 4_096  # characters of a path, and so of a pattern
 _BEGINNING = 2_000  # bytes that say what a file is
 _LONG_LINE = 20_000  # bytes; nobody writes one by hand
 
@@ -136,6 +137,8 @@ def visible(paths: Sequence[str], ignored: Ignored) -> tuple[str, ...]:
 
 @cache
 def _pattern(line: str) -> tuple[re.Pattern[str], bool, bool] | None:
+    if len(line) > _LONGEST:
+        return None
     text = re.sub(r"(?<!\\)((?:\\\\)*)[ \t]+$", r"\1", line.rstrip("\r\n"))
     if not text or text.startswith("#"):
         return None
@@ -154,16 +157,28 @@ def _pattern(line: str) -> tuple[re.Pattern[str], bool, bool] | None:
 
 
 def _regex(glob: str) -> str:
-    """A git pattern as a regular expression over a whole path. Pure."""
-    parts = []
+    """A git pattern as a regular expression over a whole path. Pure.
+
+    What lies between two stars is looked for once: the first place that it is found at is as good as any, so
+    that no number of stars takes long."""
+    whole: list[str] = []
+    parts: list[str] = []  # since the last `**/`
+    star = 0  # where in `parts` the last star stands, from 1; 0 for none
     at = 0
     while at < len(glob):
         rest = glob[at:]
         if (at == 0 or glob[at - 1] == "/") and (rest.startswith("**/") or rest == "**"):
-            parts.append("(?:[^/]+/)*" if rest != "**" else ".+")
-            at += 3 if rest != "**" else 2
+            if rest == "**":
+                parts.append(".+")
+                break
+            whole += ["".join(parts)] if not whole else [f"(?>(?:[^/]+/)*?{''.join(parts)})"]
+            parts, star = [], 0
+            at += 3
         elif match := re.match(r"\*+", rest):
+            if star:
+                parts[star - 1 :] = [f"(?>[^/]*?{''.join(parts[star:])})"]
             parts.append("[^/]*")
+            star = len(parts)
             at += match.end()
         elif match := re.match(r"\[([!^]?)(\]?(?:\\.|\[:\w+:\]|[^\]\\])*)\]", rest):
             parts.append(_characters(*match.groups()))
@@ -174,13 +189,14 @@ def _regex(glob: str) -> str:
         else:
             parts.append("[^/]" if rest[0] == "?" else re.escape(rest[0]))
             at += 1
-    return "".join(parts)
+    return "".join(whole) + ("(?:[^/]+/)*" if whole else "") + "".join(parts)
 
 
 def _characters(negated: str, body: str) -> str:
     classes = {"[:alpha:]": "a-zA-Z", "[:digit:]": "0-9", "[:alnum:]": "a-zA-Z0-9", "[:space:]": r"\s"}
     for name, characters in classes.items():
         body = body.replace(name, characters)
-    body = body.replace("[", r"\[")
+    # Two of these in a row are to mean something else one day.
+    body = re.sub(r"([\[&~|]|(?<=-)-)", r"\\\1", body)
     body = r"\]" + body[1:] if body.startswith("]") else body
     return f"(?!/)[{'^' if negated else ''}{body}]"

@@ -17,7 +17,7 @@ from acr_cli.events import Emit, ToolCalled
 from acr_cli.protocols import Edit, EditFormat, Reply, ToolCall
 from acr_cli.records import Step, StepKind
 
-_OPEN = re.compile(r"^\s*OPEN:?\s+`?([^\s`]+)`?\s*$", re.MULTILINE)
+_OPEN = re.compile(r"^[ \t]*OPEN:?[ \t]+`?([^\s`]+)`?[ \t]*$", re.MULTILINE)
 _CORRECTIONS = 3  # rounds for edits that could not be applied
 _OPENINGS = 3  # rounds of asking for files
 _SHOWN = 30_000  # characters of files asked for in one round

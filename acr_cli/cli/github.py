@@ -43,11 +43,16 @@ def read_issue(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
     Raises: UsageError, ConfigurationError; each is one sentence."""
     place = _place(address, environ)
     issue = _ask(address, place, place.url)
+    comments: Any = []
+    if isinstance(issue, dict) and isinstance(count := issue.get("comments"), int) and count > 0:
+        comments = _ask(address, place, f"{place.url}/comments?per_page={_COMMENTS}")
+    return told(address, issue, comments)
+
+
+def told(address: str, issue: Any, comments: Any) -> tuple[str, str]:
+    """The same from the answers of the service, which are not trusted. Pure. Raises: UsageError."""
     if not isinstance(issue, dict) or not isinstance(issue.get("title"), str):
         raise UsageError(f"{address}: the answer is no issue.", hint=_BY_HAND)
-    comments: Any = []
-    if isinstance(count := issue.get("comments"), int) and count > 0:
-        comments = _ask(address, place, f"{place.url}/comments?per_page={_COMMENTS}")
     body = str(issue.get("body") or "").replace("\r\n", "\n").strip()
     text = "\n\n".join(part for part in (issue["title"].strip(), body, *_said(issue, comments)) if part)
     pictures = len(_IMAGE.findall(text))

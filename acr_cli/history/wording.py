@@ -24,11 +24,11 @@ _POINTER = re.compile(
 )
 _SHAPE = re.compile(r"[A-Z][A-Za-z-]*: \S.*")
 _PHRASE = re.compile(
-    r"\s*[(\[]?(?:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|part of|towards)\b:?\s+)?"
-    r"(?:\b[\w.-]+/[\w.-]+)?(?:#|\bgh-)\d+\b[)\]]?",
+    r"(?<!\s)\s*[(\[]?(?:\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|part of|towards)\b:?\s+)?"
+    r"(?:(?<![\w.-])[\w.-]+/[\w.-]+)?(?:#|\bgh-)\d+\b[)\]]?",
     re.IGNORECASE,
 )
-_URL = re.compile(r"\s*<?https?://\S+>?")
+_URL = re.compile(r"(?<!\s)\s*<?https?://\S+>?")
 _HASH = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b")
 _HUNK = re.compile(r"\s*(diff --git |@@ -\d|--- a/|\+\+\+ b/|index [0-9a-f]{7,})")
 _OF_A_HUNK = re.compile(r"\s*([+\-@\\]|diff |index |new file|deleted file)|\s+\S")

@@ -15,11 +15,12 @@ from typing import Any
 _COMPARED = re.compile(r"^(?:AssertionError: )?assert (.+?) == (.+)$", re.MULTILINE)
 _UNEQUAL = re.compile(r"^(?:AssertionError: )?(.+?) != (.+?)(?: : .*)?$", re.MULTILINE)
 _TRUTH = re.compile(r"^(?:AssertionError: )?assert (?:not )?(True|False|None|\[\]|\{\}|'')\s*$", re.MULTILINE)
-_NOT_RAISED = re.compile(r"DID NOT RAISE.*?(\w+)(?:'>|>)?\s*$|(\w+) not raised", re.MULTILINE)
+_NOT_RAISED = re.compile(r"DID NOT RAISE.*?(\w+)(?:'>|>)?\s*$|\b(\w+) not raised", re.MULTILINE)
 _QUOTED_NAME = re.compile(r"(?:name|attribute|argument|variable) '(\w+)'")
 _ATTRIBUTE_OF = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 _MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: (.+)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+_LONGEST = 2_000  # characters of a message that are read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,7 +216,8 @@ def read(failures: Iterable[tuple[str, str]], *, hung: bool = False) -> Hints:
     owners: set[str] = set()
     expected: list[Any] = []
     got: list[Any] = []
-    for exception, message in failures:
+    for exception, said in failures:
+        message = said[:_LONGEST]
         if (waited := _NOT_RAISED.search(message)) is not None:
             not_raised.add(waited.group(1) or waited.group(2))
             continue

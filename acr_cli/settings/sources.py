@@ -115,7 +115,7 @@ def _dotenv(path: Path) -> Iterator[tuple[str, str]]:
         if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
             value = value[1:-1]
         else:
-            value = re.split(r"\s+#", value, maxsplit=1)[0]
+            value = re.split(r"(?<!\s)\s+#", value, maxsplit=1)[0]
         yield name.strip(), value
 
 

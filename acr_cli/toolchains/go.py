@@ -19,10 +19,10 @@ from acr_cli.toolchains.tabled import Tabled
 from acr_cli.toolchains.tables import table
 
 _BUILD = " [build]"
-_REQUIRE = re.compile(r"^\s*(?:require\s+)?[\w.-]+\.[\w.-]+/\S+\s+v\d", re.MULTILINE)
+_REQUIRE = re.compile(r"^[ \t]*(?:require[ \t]+)?[\w-]+\.[\w.-]+/\S+[ \t]+v\d", re.MULTILINE)
 _NAMED = re.compile(r'^package \w+ // import "([\w./-]+)"', re.MULTILINE)
 _NOT_BUILT = re.compile(r"^FAIL\s+(\S+) \[(?:build|setup) failed\]", re.MULTILINE)
-_PLACE = re.compile(r"^\s*(?:\S*/)?([\w.-]+_test\.go):\d+: ?(.*)$", re.MULTILINE)
+_PLACE = re.compile(r"^[ \t]*(?:\S*/)?([\w.-]+_test\.go):\d+: ?(.*)$", re.MULTILINE)
 _PANIC = re.compile(r"^panic: (.*?)(?: \[recovered\])?$", re.MULTILINE)
 _MISSING = re.compile(
     r"^.*(?:no required module provides package|module lookup disabled|missing go\.sum entry"

@@ -17,7 +17,7 @@ MAX_BYTES = 64 * 1024**2
 DETAIL_CHARS = 4_000
 MESSAGE_CHARS = 300
 
-_PROLOG = re.compile(r"\s*(?:<\?xml[^>]*\?>)?\s*(?=<testsuites?[\s>/])")
+_PROLOG = re.compile(r"\s*+(?:<\?xml[^>]*\?>)?\s*+(?=<testsuites?[\s>/])")
 _EXCEPTION = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(?::\s|\s*$)")
 _QUOTED = re.compile(r'failed on (?:setup|teardown) with "(.*)"\Z', re.DOTALL)
 

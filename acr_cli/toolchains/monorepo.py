@@ -22,7 +22,8 @@ _KINDS = ("dependencies", "devDependencies", "optionalDependencies", "peerDepend
 _LOCAL = re.compile(r"^(?:file|link|portal|workspace):(\.{1,2}/.*)$")
 _PATH = re.compile(r"""\bpath\s*=\s*["']([^"']+)["']""")
 _REQUIREMENT = re.compile(
-    r"^\s*(?:-e|--editable)?[ =]*(?:[\w.\[\],-]+\s*@\s*)?(?:file:)?(\.{1,2}/[^\s;#\[]*)", re.MULTILINE
+    r"^[ \t]*(?:(?:-e|--editable)[ =]*)?(?:[\w.\[\],-]+[ \t]*@[ \t]*)?(?:file:)?(\.{1,2}/[^\s;#\[]*)",
+    re.MULTILINE,
 )
 _REPLACED = re.compile(r"=>\s*(\.{1,2}/\S+)")
 _GRADLE = re.compile(r"""\bproject\s*\(\s*(?:path\s*[:=]\s*)?["']:?([\w:.-]+)["']""")
@@ -110,7 +111,8 @@ def _names(folder: Path) -> Iterator[str]:
     yield from (f"python {name}" for name in python_names(folder))
     if found := re.search(r"^module\s+(\S+)", read_text(folder / "go.mod"), re.MULTILINE):
         yield f"go {found.group(1)}"
-    if found := _ARTIFACT.search(re.sub(r"(?s)<parent>.*?</parent>", "", read_text(folder / "pom.xml"))):
+    before, _, inner = read_text(folder / "pom.xml").partition("<parent>")
+    if found := _ARTIFACT.search(before + inner.partition("</parent>")[2]):
         yield f"maven {found.group(1)}"
     if any(folder.glob("build.gradle*")):
         yield f"gradle {folder.name}"
@@ -145,10 +147,11 @@ def _mentions(folder: Path, manifests: Sequence[str]) -> Iterator[tuple[str, str
             yield from (("", path) for path in _REPLACED.findall(text))
             yield from (
                 (f"go {name}", "")
-                for name in re.findall(r"^\s*(?:require\s+)?(\S+)\s+v\d", text, re.MULTILINE)
+                for name in re.findall(r"^[ \t]*(?:require[ \t]+)?(\S+)[ \t]+v\d", text, re.MULTILINE)
             )
         elif manifest == "pom.xml":
-            for block in re.findall(r"(?s)<dependency>.*?</dependency>", text):
+            for block in text.split("<dependency>")[1:]:
+                block = block.partition("</dependency>")[0]
                 yield from ((f"maven {name}", "") for name in _ARTIFACT.findall(block))
         elif manifest.startswith("build.gradle"):
             yield from ((f"gradle {name.rpartition(':')[2]}", "") for name in _GRADLE.findall(text))

@@ -131,7 +131,7 @@ def cheapest_capable(
 
 def read_ruling(reply: str) -> Ruling:
     """A reply of exactly the asked shape, perhaps in a fence. Pure. Raises: BadReply."""
-    text = re.sub(r"^\s*```(?:json)?\s*|\s*```\s*$", "", reply.strip())
+    text = re.sub(r"\A```(?:json)?\s*|(?<!\s)\s*```\Z", "", reply.strip())
     try:
         said = json.loads(text)
     except ValueError as error:

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from acr_cli.records import CaseResult, Task
 
-_LOG_LINE = re.compile(r"^(?:E\s+)?(?:FAILED|ERROR|FAIL|XPASS)\b:?\s+(\S.*?)(?:\s+-\s.*)?$", re.MULTILINE)
+_LOG_LINE = re.compile(
+    r"^(?:E\s+)?(?:FAILED|ERROR|FAIL|XPASS)\b:?\s+(\S.*?)(?:(?<!\s)\s+-\s.*)?$", re.MULTILINE
+)
 _LOG_HEADER = re.compile(r"^_{3,} (?:ERROR (?:at \w+ of|collecting) )?(\S+) _{3,}$", re.MULTILINE)
 _UNITTEST = re.compile(r"^(\w+) \(([\w.]+)\)")
-_NODE_ID = re.compile(r"[\w./\\-]+\.py(?:::[\w.-]+(?:\[[^\]\n]*\])?)+")
+_NODE_ID = re.compile(r"(?<![\w./\\-])[\w./\\-]+\.py(?:::[\w.-]+(?:\[[^\]\n]*\])?)+")
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
-_FILE = re.compile(r"[\w./\\-]+\.py\b")
+_FILE = re.compile(r"(?<![\w./\\-])[\w./\\-]+\.py\b")
 
 _LACKING = {
     "the network": re.compile(
