@@ -346,7 +346,6 @@ def _no_namespaces(program: Path) -> tuple[str, ...]:
 def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
     """bwrap's options for everything but the tree: namespaces, programs, /etc, empty folders."""
     options = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "acr"]
-    options += ["--cap-drop", "ALL"]
     options += ["--share-net"] if network else []
     options += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
