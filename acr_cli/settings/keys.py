@@ -112,7 +112,7 @@ KEYS: tuple[Key, ...] = (
         kind="text",
         choices=("none", "on"),
         project="strict",
-        about="for tests",
+        about="for tests and installing",
     ),
     Key(name="memory_limit", field="memory_limit", kind="size", low=1024**2, about="memory of the tests"),
     Key(name="pids", field="pids", kind="count", low=1, about="processes of the tests"),
