@@ -36,7 +36,9 @@ def read(tree: Path) -> Named:
     """What the first devcontainer.json names.
 
     Raises: UsageError where there is none, or it names neither an image nor a Dockerfile."""
-    file = next((path for place in _PLACES for path in sorted(tree.glob(place)) if path.is_file()), None)
+    file = next(
+        (path for place in _PLACES for path in sorted(tree.glob(place)) if _is_inside(tree, path)), None
+    )
     if file is None:
         raise UsageError(
             "There is no devcontainer.json in this repository.", hint="Name an image with --image."
@@ -55,6 +57,14 @@ def read(tree: Path) -> Named:
     folder = where.rpartition("/")[0] or "."
     context = _inside(folder, str(build.get("context", content.get("context", "."))), where)
     return Named(dockerfile=_inside(folder, dockerfile, where), context=context)
+
+
+def _is_inside(tree: Path, path: Path) -> bool:
+    """Whether it is a file, and no link out of the tree."""
+    try:
+        return path.is_file() and path.resolve().is_relative_to(tree.resolve())
+    except (OSError, RuntimeError):
+        return False
 
 
 def _object(file: Path, where: str) -> Mapping[str, Any]:

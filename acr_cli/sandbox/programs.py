@@ -114,19 +114,29 @@ def _rust(environ: Mapping[str, str], tree: Path) -> Path | None:
 
 
 def _channels(home: Path, tree: Path) -> Iterator[str]:
-    named = _toml(tree / "rust-toolchain.toml") or _toml(tree / "rust-toolchain")
+    inside = [tree / name for name in ("rust-toolchain.toml", "rust-toolchain") if _is_inside(tree, name)]
+    named = next((found for file in inside if (found := _toml(file))), {})
     chosen = named.get("toolchain")
     if isinstance(chosen, dict) and isinstance(chosen.get("channel"), str):
         yield chosen["channel"]
-    elif (tree / "rust-toolchain").is_file():
+    elif tree / "rust-toolchain" in inside:
         yield (tree / "rust-toolchain").read_text(errors="replace").strip()
     default = _toml(home / "settings.toml").get("default_toolchain")
     yield default if isinstance(default, str) else "stable"
     yield "stable"
 
 
+def _is_inside(tree: Path, name: str) -> bool:
+    """Whether a file of the tree is one, and not a link out of it."""
+    try:
+        file = (tree / name).resolve(strict=True)
+    except (OSError, RuntimeError):
+        return False
+    return file.is_file() and file.is_relative_to(tree.resolve())
+
+
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (OSError, ValueError, RecursionError):
         return {}

@@ -99,7 +99,7 @@ def _cmake(tree: Path, folder: str, tests: Sequence[str]) -> suite.Run | None:
     if not (tree / folder / "CMakeLists.txt").is_file():
         return None
     files = [f for f in trees.files_of(tree, folder) if f.endswith(("CMakeLists.txt", ".cmake"))]
-    texts = {file: read_text(tree / folder / file) for file in files}
+    texts = {file: read_text(tree, folder, file) for file in files}
     where = next((f for f, text in texts.items() if re.search(known["cmake_tests"], text, re.IGNORECASE)), "")
     if not where:
         return None
@@ -137,7 +137,7 @@ def _meson_run(tree: Path, folder: str, tests: Sequence[str]) -> suite.Run | Non
         return None
     files = [f for f in trees.files_of(tree, folder) if f.endswith("meson.build")]
     pattern = table("c")["detect"]["meson_tests"]
-    where = next((f for f in files if re.search(pattern, read_text(tree / folder / f), re.MULTILINE)), "")
+    where = next((f for f in files if re.search(pattern, read_text(tree, folder, f), re.MULTILINE)), "")
     if not where:
         return None
     chosen = f" {shlex.join(tests)}" if tests else ""

@@ -96,7 +96,7 @@ def _go(tree: Path, module: str, name: str) -> Iterator[tuple[str, bytes]]:
         folder, _, file = path.rpartition("/")
         if not file.endswith("_test.go") or folder in packages or _SYSTEMS.search(file):
             continue
-        text = read_text(tree / module / path)
+        text = read_text(tree, module, path)
         said = _PACKAGE.search(text)
         if said and not _CONSTRAINT.search(text[: said.start()]):
             packages[folder] = said.group(1)
@@ -125,7 +125,7 @@ def _php(tree: Path, folder: str, name: str) -> Iterator[tuple[str, bytes]]:
     """One beside the first test file."""
     found = table("php")["detect"]["configuration"]
     if any(
-        _STOPS.search(read_text(tree / folder / each)) for each in found if (tree / folder / each).is_file()
+        _STOPS.search(read_text(tree, folder, each)) for each in found if (tree / folder / each).is_file()
     ):
         return
     for path in trees.files_of(tree, folder, others=()):

@@ -32,6 +32,8 @@ class Command:
         fault = ""
         if result.out_of_memory:
             fault = "the tests ran out of memory"
+        elif result.out_of_disk:
+            fault = "the tests wrote more to the disk than allowed"
         elif result.timed_out:
             fault = f"the tests did not end within {result.seconds:.0f} s"
         elif result.exit_code in (126, 127):

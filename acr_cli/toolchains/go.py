@@ -115,7 +115,7 @@ def _without_module(tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
     test = next((path for path in files if path.endswith("_test.go")), "")
     if not test:
         return
-    texts = [read_text(tree / path) for path in files if "/" not in path]
+    texts = [read_text(tree, path) for path in files if "/" not in path]
     name = next(filter(None, map(_module_name, texts)), "local.test/tree")
     run = _run("", ["./..."], tests, "go test ./...", f"there is no go.mod, but tests as {test}")
     yield replace(run, lines=(f"go mod init {shlex.quote(name)} 2>/dev/null", *run.lines))
@@ -130,7 +130,7 @@ def _module_name(text: str) -> str:
 
 
 def _requires(file: Path) -> bool:
-    return file.is_file() and _REQUIRE.search(read_text(file)) is not None
+    return file.is_file() and _REQUIRE.search(read_text(file.parent, file.name)) is not None
 
 
 def _cached(command: str) -> str:

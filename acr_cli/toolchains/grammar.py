@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+
+_PIECE = 65_536  # bytes that a grammar is handed at once
+_PATIENCE = 2.0  # seconds for one source; what takes longer is left to its own compiler
 
 
 def syntax_error(grammar: str, source: bytes) -> str | None:
@@ -14,8 +23,8 @@ def syntax_error(grammar: str, source: bytes) -> str | None:
 
     module, _, function = grammar.partition(":")
     language = Language(getattr(import_module(module), function or "language")())
-    root = Parser(language).parse(source).root_node
-    if not root.has_error:
+    root = _parsed(Parser(language), source)
+    if root is None or not root.has_error:
         return None
     pending, first = [root], None
     while pending:
@@ -31,3 +40,16 @@ def syntax_error(grammar: str, source: bytes) -> str | None:
     text = source[first.start_byte : first.end_byte].decode("utf-8", "replace")
     shown = re.sub(r"\s+", " ", text).strip()[:60]
     return f"line {line}: cannot parse {shown!r}" if shown else f"line {line}: cannot be parsed"
+
+
+def _parsed(parser: Parser, source: bytes) -> Node | None:
+    """The root of the tree; None where a grammar takes too long for it, as for thousands of open brackets."""
+    end = time.monotonic() + _PATIENCE
+
+    def piece(at: int, _: object) -> bytes:
+        return source[at : at + _PIECE]
+
+    try:
+        return parser.parse(piece, progress_callback=lambda *_: time.monotonic() < end).root_node
+    except (ValueError, AttributeError):
+        return None

@@ -103,7 +103,7 @@ def _detected(tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
         files = [f for f in trees.files_of(tree, folder) if f.endswith((".java", ".kt", ".groovy"))]
         pattern = re.compile(known["tests"])
         test = next(
-            (f for f in files if "test" in f.lower() and pattern.search(read_text(tree / folder / f))), ""
+            (f for f in files if "test" in f.lower() and pattern.search(read_text(tree, folder, f))), ""
         )
         if not test:
             continue
@@ -165,7 +165,7 @@ def _gradle(
 def _download(tree: Path, manifests: Sequence[str]) -> Iterator[str]:
     known = table("java")["detect"]
     for folder in (m.rpartition("/")[0] or "." for m in manifests if m.rpartition("/")[2] == known["maven"]):
-        text = read_text(tree / folder / known["maven"])
+        text = read_text(tree, folder, known["maven"])
         stub = next((s for s in table("java")["stubs"] if re.search(s["mentions"], text)), None)
         if stub:
             inside = shlex.quote(f"{folder}/src/test/java")

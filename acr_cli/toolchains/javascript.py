@@ -72,7 +72,7 @@ class JavaScript(Tabled):
 
     def _named(self, tree: Path, command: str) -> Found | None:
         """`npm test` and the like, given by the user."""
-        scripts = trees.load_json(tree / "package.json").get("scripts")
+        scripts = trees.load_json(tree, "package.json").get("scripts")
         _, words = suite.words_of(command)
         if not isinstance(scripts, dict) or words[:1] not in (["npm"], ["pnpm"], ["yarn"]):
             return None

@@ -41,7 +41,7 @@ def detect(tree: Path) -> list[Found]:
 
 
 def _project(tree: Path, folder: str, folders: Sequence[str]) -> Found | None:
-    manifest = trees.load_json(tree / folder / "package.json")
+    manifest = trees.load_json(tree, folder, "package.json")
     shown = f"{folder}/package.json" if folder else "package.json"
     scripts = {k: v for k, v in _object(manifest, "scripts").items() if isinstance(v, str)}
     other: Found | None = None
@@ -69,7 +69,7 @@ def _configured(tree: Path, folder: str, manifest: dict[str, Any], folders: Sequ
         if file or (key and key in manifest):
             return _plain(folder, runner, f"{file or 'package.json'} configures {runner}")
     for test in tests:
-        if _NODE_TEST.search(read_text(tree / folder / test)):
+        if _NODE_TEST.search(read_text(tree, folder, test)):
             return _plain(folder, "node", f"{test} uses node:test")
     dependencies = _object(manifest, "devDependencies") | _object(manifest, "dependencies")
     runner = next((name for name in ("vitest", "jest", "mocha") if name in dependencies), "")
@@ -80,7 +80,7 @@ def _bare(tree: Path) -> Iterator[Found]:
     """Tests without any package.json."""
     names = table("javascript")["detect"]["test_files"]
     for path in trees.walk(tree):
-        if matches(path.rpartition("/")[2], names) and _NODE_TEST.search(read_text(tree / path)):
+        if matches(path.rpartition("/")[2], names) and _NODE_TEST.search(read_text(tree, path)):
             yield _plain("", "node", f"{path} uses node:test")
             return
 

@@ -28,7 +28,7 @@ def commands(tree: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     files = [path for path in trees.walk(tree) if matches(path.rpartition("/")[2], _MANIFESTS)]
     manifests = [path for path in files if path.endswith("package.json")]
     files += [p.relative_to(tree).as_posix() for p in sorted(tree.glob(".yarn/*")) if p.name in _OF_YARN]
-    needed = [m for m in manifests if any(trees.load_json(tree / m).get(kind) for kind in _KINDS)]
+    needed = [m for m in manifests if any(trees.load_json(tree, m).get(kind) for kind in _KINDS)]
     if not needed:
         return tuple(files), ()
     folders = sorted({m.rpartition("/")[0] for m in needed})
@@ -49,7 +49,7 @@ def _inside(folder: str) -> str:
 
 def _install(folder: Path) -> str:
     known = table("javascript")
-    lock_text = read_text(folder / "yarn.lock") if (folder / "yarn.lock").is_file() else ""
+    lock_text = read_text(folder, "yarn.lock") if (folder / "yarn.lock").is_file() else ""
     if (folder / ".yarnrc.yml").is_file() or "\n__metadata:" in f"\n{lock_text}":
         berry = known["yarn_berry"]
         return str(berry["command"]).replace("{version}", _version(folder, "yarn") or berry["version"])
@@ -62,13 +62,13 @@ def _install(folder: Path) -> str:
 
 def _version(folder: Path, manager: str) -> str:
     """What `packageManager` says, else what pnpm's lock file implies."""
-    named = str(trees.load_json(folder / "package.json").get("packageManager", ""))
+    named = str(trees.load_json(folder, "package.json").get("packageManager", ""))
     found = re.match(rf"{manager}@(\d+(?:\.\d+)*)", named)
     if found:
         return found.group(1)
     if manager == "pnpm":
         lock = re.search(
-            r"^lockfileVersion:\s*['\"]?(\d+)", read_text(folder / "pnpm-lock.yaml"), re.MULTILINE
+            r"^lockfileVersion:\s*['\"]?(\d+)", read_text(folder, "pnpm-lock.yaml"), re.MULTILINE
         )
         return {"5": "7", "6": "8"}.get(lock.group(1), "") if lock else ""
     return ""

@@ -106,12 +106,12 @@ def _joined(folder: str, path: str) -> str:
 
 def _names(folder: Path) -> Iterator[str]:
     """Under which names others may ask for a project; each begins with the kind of its manager."""
-    if isinstance(name := trees.load_json(folder / "package.json").get("name"), str):
+    if isinstance(name := trees.load_json(folder, "package.json").get("name"), str):
         yield f"npm {name}"
     yield from (f"python {name}" for name in python_names(folder))
-    if found := re.search(r"^module\s+(\S+)", read_text(folder / "go.mod"), re.MULTILINE):
+    if found := re.search(r"^module\s+(\S+)", read_text(folder, "go.mod"), re.MULTILINE):
         yield f"go {found.group(1)}"
-    before, _, inner = read_text(folder / "pom.xml").partition("<parent>")
+    before, _, inner = read_text(folder, "pom.xml").partition("<parent>")
     if found := _ARTIFACT.search(before + inner.partition("</parent>")[2]):
         yield f"maven {found.group(1)}"
     if any(folder.glob("build.gradle*")):
@@ -120,7 +120,7 @@ def _names(folder: Path) -> Iterator[str]:
 
 def python_names(folder: Path) -> Iterator[str]:
     """The normal name of the distribution that a folder holds, if it says one."""
-    document = toml(folder / "pyproject.toml")
+    document = toml(folder, "pyproject.toml")
     for parent in (document.get("project"), table(document, "tool").get("poetry")):
         if isinstance(parent, dict) and isinstance(parent.get("name"), str):
             yield python_install.name_of(parent["name"])
@@ -129,9 +129,9 @@ def python_names(folder: Path) -> Iterator[str]:
 def _mentions(folder: Path, manifests: Sequence[str]) -> Iterator[tuple[str, str]]:
     """What a project asks for: a name as `_names` spells it and "", or "" and a path relative to it."""
     for manifest in manifests:
-        text = read_text(folder / manifest)
+        text = read_text(folder, manifest)
         if manifest == "package.json":
-            yield from _of_npm(trees.load_json(folder / manifest))
+            yield from _of_npm(trees.load_json(folder, manifest))
         elif manifest == "pyproject.toml":
             yield from (
                 (f"python {python_install.name_of(r)}", "")
@@ -150,8 +150,7 @@ def _mentions(folder: Path, manifests: Sequence[str]) -> Iterator[tuple[str, str
                 for name in re.findall(r"^[ \t]*(?:require[ \t]+)?(\S+)[ \t]+v\d", text, re.MULTILINE)
             )
         elif manifest == "pom.xml":
-            for block in text.split("<dependency>")[1:]:
-                block = block.partition("</dependency>")[0]
+            for block in (part.partition("</dependency>")[0] for part in text.split("<dependency>")[1:]):
                 yield from ((f"maven {name}", "") for name in _ARTIFACT.findall(block))
         elif manifest.startswith("build.gradle"):
             yield from ((f"gradle {name.rpartition(':')[2]}", "") for name in _GRADLE.findall(text))

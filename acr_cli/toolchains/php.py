@@ -39,7 +39,7 @@ class Php(Tabled):
         """`composer install` where composer.json names a package."""
         if not any(path.endswith(self.extensions) for path in trees.walk(tree)):
             return None
-        manifest = trees.load_json(tree / "composer.json")
+        manifest = trees.load_json(tree, "composer.json")
         kinds = [manifest.get("require"), manifest.get("require-dev")]
         wanted = any("/" in name for kind in kinds if isinstance(kind, dict) for name in kind)
         install = "composer install --no-interaction --no-progress --no-scripts --no-autoloader --quiet"

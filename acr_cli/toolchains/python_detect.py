@@ -19,7 +19,7 @@ from acr_cli.toolchains.python_tables import TABLES, matches
 
 MAX_SOURCE_BYTES = 1024**2  # of one file that is looked into
 
-_PYTEST_IMPORT = re.compile(r"^\s*(?:import|from)\s+_?pytest\b", re.MULTILINE)
+_PYTEST_IMPORT = re.compile(r"^[ \t]*(?:import|from)\s+_?pytest\b", re.MULTILINE)
 _BARE_TEST = re.compile(r"^(?:async\s+)?def\s+test\w*\s*\(", re.MULTILINE)
 _PLAIN_CLASS = re.compile(r"^class\s+Test\w*\s*(?:\(\s*(?:object)?\s*\))?\s*:", re.MULTILINE)
 _TEST_CASE = re.compile(r"\bTestCase\b")
@@ -47,7 +47,7 @@ def detect(tree: Path) -> Found | None:
     if tests and configured:
         return Found(runner="pytest", reason=f"{configured} configures pytest", test_files=tests)
     for path in tests:
-        text = read_text(tree / path)
+        text = read_text(tree, path)
         if _PYTEST_IMPORT.search(text) or _BARE_TEST.search(text) or _PLAIN_CLASS.search(text):
             return Found(runner="pytest", reason=f"{path} looks like pytest", test_files=tests)
     fixture = next((p for p in sources if p.rpartition("/")[2] == "conftest.py"), "")
@@ -58,10 +58,10 @@ def detect(tree: Path) -> Found | None:
 
 def _unittest(tree: Path, sources: list[str]) -> Found:
     named = [p for p in sources if matches(p.rpartition("/")[2], TABLES["detect"]["unittest_files"])]
-    tests = tuple(p for p in named if _TEST_CASE.search(read_text(tree / p)))
+    tests = tuple(p for p in named if _TEST_CASE.search(read_text(tree, p)))
     if not tests:
         return Found(runner="", reason="no test file was found")
-    mention = next((m for m in manifests(tree) if _MENTION.search(read_text(tree / m))), "")
+    mention = next((m for m in manifests(tree) if _MENTION.search(read_text(tree, m))), "")
     if mention:
         return Found(runner="pytest", reason=f"{mention} mentions pytest", test_files=tests)
     return Found(
@@ -90,57 +90,64 @@ def manifests(tree: Path) -> Iterator[str]:
 def pytest_configuration(tree: Path) -> str:
     """The file that configures pytest, or ""."""
     for name, section in TABLES["detect"]["pytest_configuration"]:
-        if (tree / name).is_file() and section in read_text(tree / name):
+        if (tree / name).is_file() and section in read_text(tree, name):
             return str(name)
     return ""
 
 
 def python_files(tree: Path) -> list[str]:
     """The patterns of test files that pytest's configuration names (`python_files`)."""
-    options = toml(tree / "pyproject.toml").get("tool", {}).get("pytest", {})
-    named = options.get("ini_options", options).get("python_files", []) if isinstance(options, dict) else []
+    options = table(table(toml(tree, "pyproject.toml"), "tool"), "pytest")
+    named = table(options, "ini_options").get("python_files", options.get("python_files", []))
     for name, section in (("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
-        named = named or ini(tree / name).get(section, "python_files", fallback="")
+        named = named or ini(tree, name).get(section, "python_files", fallback="")
     return named.split() if isinstance(named, str) else [str(pattern) for pattern in named]
 
 
 def source_roots(tree: Path) -> list[str]:
     """Folders besides the root that hold packages: `src`, and what pyproject.toml names."""
-    tool = toml(tree / "pyproject.toml").get("tool", {})
+    tool = table(toml(tree, "pyproject.toml"), "tool")
     setuptools = table(tool, "setuptools")
     named = [*_list(table(table(setuptools, "packages"), "find").get("where"))]
     named += [str(folder) for folder in table(setuptools, "package-dir").values()]
-    named += [str(p["from"]) for p in _list(table(tool, "poetry").get("packages")) if "from" in p]
+    named += [str(table({"": p}, "").get("from", ".")) for p in _list(table(tool, "poetry").get("packages"))]
     wheel = table(table(table(table(tool, "hatch"), "build"), "targets"), "wheel")
     named += [str(Path(str(p)).parent) for p in _list(wheel.get("packages"))]
     roots = ["src", *(str(n).strip("/") for n in named)]
     return [r for r in dict.fromkeys(roots) if r not in ("", ".") and ".." not in r and (tree / r).is_dir()]
 
 
-def toml(path: Path) -> dict[str, Any]:
+def toml(tree: Path, *names: str) -> dict[str, Any]:
     """A TOML file; {} where it is absent or cannot be read: then the repository's own tools will say so."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return tomllib.loads(read_text(tree, *names))
+    except (ValueError, RecursionError):
         return {}
 
 
-def ini(path: Path) -> configparser.ConfigParser:
+def ini(tree: Path, *names: str) -> configparser.ConfigParser:
     """An ini file; empty where it is absent or cannot be read."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
-        parser.read_string(read_text(path))
-    except configparser.Error:
+        # Its own expressions take long for a long run of blanks.
+        parser.read_string(re.sub(r"[ \t]{100,}", " ", read_text(tree, *names)))
+    except (configparser.Error, AttributeError):  # the latter for a continuation of nothing
         return configparser.ConfigParser()
     return parser
 
 
-def read_text(path: Path) -> str:
-    """The first MiB of a file as text, whatever its encoding; "" where it cannot be read."""
+def read_text(tree: Path, *names: str) -> str:
+    """The first MiB of a file of a tree as text, whatever its encoding.
+
+    "" where it cannot be read, is no file (a pipe would never end), or lies outside of the tree, also behind
+    links."""
     try:
+        path = tree.joinpath(*names).resolve(strict=True)
+        if not path.is_relative_to(tree.resolve()) or not path.is_file():
+            return ""
         with path.open("rb") as handle:
             return handle.read(MAX_SOURCE_BYTES).decode("utf-8", "replace")
-    except OSError:
+    except (OSError, RuntimeError, ValueError):  # a loop of links; a name that is none
         return ""
 
 

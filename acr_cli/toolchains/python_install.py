@@ -25,7 +25,7 @@ CONSTRAINTS = ".acr-constraints.txt"
 PYTEST = f"python3 -c 'import pytest' 2>/dev/null || {PIP} pytest"
 
 _INCLUDE = re.compile(r"^\s*(-r|-c|--requirement|--constraint)[ =]*(\S+)")
-_OWN_CODE = re.compile(r"^\s*(?:-e|--editable)?[ =]*(?:\.{1,2}(?:[/\[\s]|$)|file:)")
+_OWN_CODE = re.compile(r"^\s*+(?:-e|--editable)?[ =]*+(?:\.{1,2}(?:[/\[\s]|$)|file:)")
 _NAME = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
@@ -40,12 +40,12 @@ def commands(
     listed, sources = listed_requirements(tree)
     listed = [r for r in _without_needless(tree, listed) if name_of(r) not in in_tree]
     pins, lock = locked(tree) if listed else ([], "")
-    setup = [_without_own_code(f) for f in files if _names_own_code(tree / f)]
+    setup = [_without_own_code(f) for f in files if _names_own_code(tree, f)]
     # What is a constraint of another file only has to be installed all the same.
     included = {name for file in files for name in _included(tree, file, kinds=("-r", "--requirement"))}
     roots = [f for f in files if f not in included]
     # pip wants hashes for all files of a command, or for none.
-    hashed = [f for f in roots if "--hash=" in read_text(tree / f)]
+    hashed = [f for f in roots if "--hash=" in read_text(tree, f)]
     setup += [f"{PIP} -r {shlex.quote(file)}" for file in hashed]
     plain = [f for f in files if f not in hashed]
     if any(file in roots for file in plain):
@@ -56,7 +56,7 @@ def commands(
         setup.append(install(listed, constraint=f" -c {CONSTRAINTS}" if pins else ""))
     names = {name_of(requirement) for requirement in listed}
     for file in files:
-        names |= {name_of(line) for line in split_lines(read_text(tree / file))}
+        names |= {name_of(line) for line in split_lines(read_text(tree, file))}
     if needs_pytest:
         more = [p for p in python_needs.plugins(tree, tests) if name_of(p) not in names]
         setup += [present(more)] if more else []
@@ -98,7 +98,7 @@ def _without_needless(tree: Path, listed: list[str]) -> list[str]:
         return listed
     left_out = ("setup.py", "noxfile.py", "tasks.py", "conf.py")
     sources = [p for p in walk(tree) if p.endswith(".py") and p.rpartition("/")[2] not in left_out]
-    text = "\n".join(read_text(tree / path) for path in sources)
+    text = "\n".join(read_text(tree, path) for path in sources)
     return [r for r in listed if not python_needs.needless(name_of(r), text)]
 
 
@@ -125,14 +125,14 @@ def requirement_files(tree: Path) -> list[str]:
 
 def _included(tree: Path, file: str, *, kinds: Sequence[str] = ()) -> list[str]:
     """Files that a file of requirements names, as requirements (-r) or as constraints (-c)."""
-    includes = (_INCLUDE.match(line) for line in read_text(tree / file).splitlines())
+    includes = (_INCLUDE.match(line) for line in read_text(tree, file).splitlines())
     wanted = [found for found in includes if found and (not kinds or found.group(1) in kinds)]
     return [normpath(PurePosixPath(file).parent / found.group(2)) for found in wanted]
 
 
 def _dynamic_files(tree: Path) -> list[str]:
     """The files that setuptools reads the project's dependencies from."""
-    tool = table(toml(tree / "pyproject.toml"), "tool")
+    tool = table(toml(tree, "pyproject.toml"), "tool")
     dynamic = table(table(tool, "setuptools"), "dynamic")
     extras = table(dynamic, "optional-dependencies")
     groups = _groups(extras)
@@ -147,7 +147,9 @@ def listed_requirements(tree: Path) -> tuple[list[str], list[str]]:
     readers = {
         "pyproject.toml": pyproject,
         "setup.cfg": setup_cfg,
-        "setup.py": lambda path: from_setup_py(read_text(path), TABLES["install"]["groups"]),
+        "setup.py": lambda path: from_setup_py(
+            read_text(path.parent, path.name), TABLES["install"]["groups"]
+        ),
         "Pipfile": pipfile,
         "tox.ini": tox,
     }
@@ -161,7 +163,7 @@ def listed_requirements(tree: Path) -> tuple[list[str], list[str]]:
 
 def pyproject(path: Path) -> Iterator[str]:
     """[project], its extras for tests, [dependency-groups] for tests, and other tools' tables."""
-    document = toml(path)
+    document = toml(path.parent, path.name)
     project, tool = table(document, "project"), table(document, "tool")
     own = _normal(str(project.get("name", "")))
     extras, grouped = table(project, "optional-dependencies"), table(document, "dependency-groups")
@@ -204,7 +206,7 @@ def _hatch_environments(tool: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _of_tox(tree: Path, key: str) -> list[str]:
     """The groups that [testenv] of tox.ini names."""
-    return re.findall(r"[\w.-]+", ini(tree / "tox.ini").get("testenv", key, fallback=""))
+    return re.findall(r"[\w.-]+", ini(tree, "tox.ini").get("testenv", key, fallback=""))
 
 
 def _grouped(
@@ -231,7 +233,7 @@ def _grouped(
 
 
 def setup_cfg(path: Path) -> Iterator[str]:
-    parser = ini(path)
+    parser = ini(path.parent, path.name)
     yield from split_lines(parser.get("options", "install_requires", fallback=""))
     yield from split_lines(parser.get("options", "tests_require", fallback=""))
     extras = parser.options("options.extras_require") if parser.has_section("options.extras_require") else []
@@ -240,7 +242,7 @@ def setup_cfg(path: Path) -> Iterator[str]:
 
 
 def pipfile(path: Path) -> Iterator[str]:
-    document = toml(path)
+    document = toml(path.parent, path.name)
     for section in ("packages", "dev-packages"):
         for name, wanted in table(document, section).items():
             yield from from_poetry(name, wanted)
@@ -248,7 +250,7 @@ def pipfile(path: Path) -> Iterator[str]:
 
 def tox(path: Path) -> Iterator[str]:
     """`deps` of [testenv], as far as they are plain requirements; conditions by factor are left out."""
-    for line in split_lines(ini(path).get("testenv", "deps", fallback="")):
+    for line in split_lines(ini(path.parent, path.name).get("testenv", "deps", fallback="")):
         if "{" not in line and not re.match(r"[\w,!-]+:\s", line) and not line.startswith("-"):
             yield line
 
@@ -257,14 +259,16 @@ def locked(tree: Path) -> tuple[list[str], str]:
     """`name==version` for each package of the lock file that has one version, and the lock file's name."""
     for lock in TABLES["install"]["locks"]:
         versions: dict[str, set[str]] = {}
-        for package in _list(toml(tree / lock).get("package")):
+        for package in _list(toml(tree, lock).get("package")):
+            if not (isinstance(package, dict) and isinstance(package.get("name"), str)):
+                continue
             source = package.get("source", {})
             foreign = isinstance(source, dict) and (
                 {"git", "url", "path", "editable", "directory", "virtual"} & source.keys()
                 or source.get("type") in ("git", "url", "directory", "file")
             )
             if not foreign and package.get("version"):
-                versions.setdefault(str(package["name"]), set()).add(str(package["version"]))
+                versions.setdefault(package["name"], set()).add(str(package["version"]))
         pins = sorted(f"{name}=={next(iter(v))}" for name, v in versions.items() if len(v) == 1)
         if pins:
             return pins, lock
@@ -289,8 +293,8 @@ def _strings(value: Any) -> list[str]:
     return [str(entry) for entry in value] if isinstance(value, list) else []
 
 
-def _names_own_code(path: Path) -> bool:
-    return any(_OWN_CODE.match(line) for line in read_text(path).splitlines())
+def _names_own_code(tree: Path, file: str) -> bool:
+    return any(_OWN_CODE.match(line) for line in read_text(tree, file).splitlines())
 
 
 def _without_own_code(file: str) -> str:

@@ -15,9 +15,9 @@ from typing import Any
 from acr_cli.toolchains.python_detect import ini, read_text, table, toml, walk
 from acr_cli.toolchains.python_tables import TABLES, matches
 
-_IMPORT = re.compile(r"^\s*(?:import|from)\s+([A-Za-z_]\w*)", re.MULTILINE)
-_ARGUMENTS = re.compile(r"^\s*(?:async\s+)?def\s+\w+\s*\(([^)]*)\)", re.MULTILINE)
-_FIXTURE = re.compile(r"@(?:pytest\.)?fixture\b[^\n]*\n(?:\s*@[^\n]*\n)*\s*(?:async\s+)?def\s+(\w+)")
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)\s+([A-Za-z_]\w*)", re.MULTILINE)
+_ARGUMENTS = re.compile(r"^[ \t]*(?:async\s+)?def\s+\w+\s*\(([^)]*)\)", re.MULTILINE)
+_FIXTURE = re.compile(r"@(?:pytest\.)?fixture\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*(?:async\s+)?def\s+(\w+)")
 _MARK = re.compile(r"\bmark\.(\w+)")
 
 
@@ -40,18 +40,18 @@ def configuration(tree: Path) -> dict[str, Any]:
     """pytest's own configuration: of the file that pytest would take."""
     for name in ("pytest.toml", ".pytest.toml"):
         if (tree / name).is_file():
-            return table(toml(tree / name), "pytest")
+            return table(toml(tree, name), "pytest")
     for name in ("pytest.ini", ".pytest.ini"):
         if (tree / name).is_file():
             return _section(tree / name, "pytest")
-    own = table(table(toml(tree / "pyproject.toml"), "tool"), "pytest")
+    own = table(table(toml(tree, "pyproject.toml"), "tool"), "pytest")
     if own:
         return table(own, "ini_options") or own
     return _section(tree / "tox.ini", "pytest") or _section(tree / "setup.cfg", "tool:pytest")
 
 
 def _section(path: Path, name: str) -> dict[str, Any]:
-    parser = ini(path)
+    parser = ini(path.parent, path.name)
     return dict(parser.items(name)) if parser.has_section(name) else {}
 
 
@@ -78,7 +78,7 @@ def _of_options(words: list[str]) -> Iterator[str]:
 def _of_sources(tree: Path, tests: tuple[str, ...]) -> set[str]:
     known = TABLES["plugins"]
     shared = [path for path in walk(tree) if path.rpartition("/")[2] == "conftest.py"]
-    texts = [read_text(tree / path) for path in (*shared, *tests)]
+    texts = [read_text(tree, path) for path in (*shared, *tests)]
     own = {path.split("/")[0].removesuffix(".py") for path in walk(tree) if path.endswith(".py")}
     fixtures = {name for text in texts for name in _FIXTURE.findall(text)}
     found: set[str] = set()

@@ -53,14 +53,14 @@ def command(tree: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def _asks(tree: Path) -> bool:
-    return any(_ASKS.search(read_text(tree / path)) for path in walk(tree) if path.endswith(".py"))
+    return any(_ASKS.search(read_text(tree, path)) for path in walk(tree) if path.endswith(".py"))
 
 
 def read(tree: Path) -> Package | None:
     """None where no manifest names the distribution."""
-    document = toml(tree / "pyproject.toml")
-    cfg = ini(tree / "setup.cfg")
-    call: dict[str | None, Any] = next(setup_calls(read_text(tree / "setup.py")), {})
+    document = toml(tree, "pyproject.toml")
+    cfg = ini(tree, "setup.cfg")
+    call: dict[str | None, Any] = next(setup_calls(read_text(tree, "setup.py")), {})
     project, poetry = table(document, "project"), table(table(document, "tool"), "poetry")
     flit = table(table(table(document, "tool"), "flit"), "metadata")
     named = [
@@ -100,7 +100,7 @@ def _found_version(tree: Path, document: dict[str, Any], stated: str, name: str)
     kind, _, target = (part.strip() for part in stated.partition(":"))
     roots = [*source_roots(tree), "."]
     if kind == "file":
-        text = read_text(tree / target.strip("[]'\" ")).strip() if target else ""
+        text = read_text(tree, target.strip("[]'\" ")).strip() if target else ""
         if _NUMBER.fullmatch(text):
             return text
     if kind == "attr":
@@ -111,7 +111,7 @@ def _found_version(tree: Path, document: dict[str, Any], stated: str, name: str)
         named += [f"{root}/{folder}.py", *(f"{root}/{folder}/{file}" for file in _USUAL)]
     for path in named:
         if isinstance(path, str) and ".." not in path and (tree / path).is_file():
-            found = _VERSION.search(read_text(tree / path))
+            found = _VERSION.search(read_text(tree, path))
             if found and _NUMBER.fullmatch(found.group(1)):
                 return found.group(1)
     fallback = table(tool, "setuptools_scm").get("fallback_version")
@@ -154,8 +154,8 @@ def _entries(value: Any) -> list[tuple[str, str]]:
 
 def generated_files(tree: Path) -> tuple[str, ...]:
     """Paths of the modules that a build writes, as the manifests name them, whether they are there or not."""
-    call: dict[str | None, Any] = next(setup_calls(read_text(tree / "setup.py")), {})
-    named = _written(toml(tree / "pyproject.toml"), call)
+    call: dict[str | None, Any] = next(setup_calls(read_text(tree, "setup.py")), {})
+    named = _written(toml(tree, "pyproject.toml"), call)
     return tuple(
         dict.fromkeys(p for p in named if isinstance(p, str) and p.endswith(".py") and ".." not in p)
     )

@@ -100,6 +100,8 @@ def _collection_error(raw: junit.RawCase) -> tuple[str, str]:
 def _stopped(result: CommandResult) -> str:
     if result.out_of_memory:
         return "the tests ran out of memory"
+    if result.out_of_disk:
+        return "the tests wrote more to the disk than allowed"
     if result.timed_out:
         return f"the tests did not end within {result.seconds:.0f} s"
     too_long = _TOO_LONG.search(result.output)

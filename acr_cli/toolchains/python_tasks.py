@@ -44,9 +44,9 @@ def _mostly_python(tree: Path) -> bool:
 
 
 def _of_tox(tree: Path) -> Iterator[tuple[str, str]]:
-    for line in split_lines(ini(tree / "tox.ini").get("testenv", "commands", fallback="")):
+    for line in split_lines(ini(tree, "tox.ini").get("testenv", "commands", fallback="")):
         yield line.lstrip("- "), "tox.ini names the command"
-    tox = table(table(toml(tree / "pyproject.toml"), "tool"), "tox")
+    tox = table(table(toml(tree, "pyproject.toml"), "tool"), "tox")
     for words in table(tox, "env_run_base").get("commands", ()):
         if isinstance(words, list):
             yield (
@@ -56,7 +56,7 @@ def _of_tox(tree: Path) -> Iterator[tuple[str, str]]:
 
 
 def _of_scripts(tree: Path) -> Iterator[tuple[str, str]]:
-    tool = table(toml(tree / "pyproject.toml"), "tool")
+    tool = table(toml(tree, "pyproject.toml"), "tool")
     hatch = table(table(tool, "hatch"), "envs")
     found: list[tuple[str, dict[str, Any]]] = [
         (f"hatch's environment {name}", table(environment, "scripts")) for name, environment in hatch.items()
@@ -71,5 +71,5 @@ def _of_scripts(tree: Path) -> Iterator[tuple[str, str]]:
 
 
 def _of_nox(tree: Path) -> Iterator[tuple[str, str]]:
-    for words in _SESSION.findall(read_text(tree / "noxfile.py")):
+    for words in _SESSION.findall(read_text(tree, "noxfile.py")):
         yield shlex.join(re.findall(r"""["']([^"'\n]*)["']""", words)), "noxfile.py names the command"

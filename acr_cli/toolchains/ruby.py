@@ -19,7 +19,7 @@ from acr_cli.toolchains.tabled import Tabled
 from acr_cli.toolchains.tables import table
 
 _TESTS, _SPECS = ["*_test.rb", "test_*.rb"], ["*_spec.rb"]
-_GEM = re.compile(r"^\s*gem\s|^\s*gemspec\b", re.MULTILINE)
+_GEM = re.compile(r"^[ \t]*gem\s|^[ \t]*gemspec\b", re.MULTILINE)
 _MISSING = re.compile(
     r"cannot load such file -- ([^\s(]+)|Could not find gem '([^' ]+)|Could not find (\S+) in"
 )
@@ -46,7 +46,7 @@ class Ruby(Tabled):
         names = ("Gemfile", "Gemfile.lock", ".ruby-version")
         manifests = [name for name in names if (tree / name).is_file()]
         manifests += [path for path in trees.walk(tree) if path.endswith((".gemspec", "/version.rb"))]
-        wanted = (tree / "Gemfile").is_file() and _GEM.search(read_text(tree / "Gemfile"))
+        wanted = (tree / "Gemfile").is_file() and _GEM.search(read_text(tree, "Gemfile"))
         place = 'export BUNDLE_PATH="$ACR_DEPENDENCIES/bundle"; '
         commands = [setup] if setup else [f"{place}bundle install --jobs 4 --quiet"] if wanted else []
         return Recipe(language=self.language, setup=tuple(commands), manifests=tuple(manifests))
@@ -103,10 +103,10 @@ def _detected(tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
     named = [
         f for f in files if matches(f.rpartition("/")[2], _TESTS) and f.split("/")[0] in ("test", "tests")
     ]
-    own = [f for f in named if re.search(known["minitest"], read_text(tree / f))]
+    own = [f for f in named if re.search(known["minitest"], read_text(tree, f))]
     if specs:
         yield _rspec([], tests, "rspec", f"{specs[0]} is a spec of RSpec")
-    if own and not any(re.search(known["other"], read_text(tree / f)) for f in named):
+    if own and not any(re.search(known["other"], read_text(tree, f)) for f in named):
         yield _minitest(own, tests, f"{own[0]} uses minitest")
 
 

@@ -88,11 +88,11 @@ def _detected(tree: Path, tests: Sequence[str]) -> Iterator[suite.Run]:
     options, where = arguments.of_ci(tree, ("cargo", "test"), table("rust")["arguments"]["from_ci"])
     for folder in folders:
         files = [f for f in trees.files_of(tree, folder) if f.endswith(".rs")]
-        test = next((f for f in files if _HAS_TESTS.search(read_text(tree / folder / f))), "")
+        test = next((f for f in files if _HAS_TESTS.search(read_text(tree, folder, f))), "")
         if not test:
             continue
         shown = f"{folder}/Cargo.toml" if folder else "Cargo.toml"
-        is_workspace = "workspace" in toml(tree / folder / "Cargo.toml")
+        is_workspace = "workspace" in toml(tree, folder, "Cargo.toml")
         words = options or (["--workspace"] if is_workspace else [])
         reason = f"{shown} is there, and tests as in {test}" + (f"; options as in {where}" if options else "")
         yield _run(folder, (words, []), tests, " ".join(["cargo test", *words]), reason)
@@ -134,7 +134,7 @@ def _run(
 
 
 def _fetch(tree: Path, manifests: Sequence[str]) -> Iterator[str]:
-    documents = {path: toml(tree / path) for path in manifests}
+    documents = {path: toml(tree, path) for path in manifests}
     if not any(map(_asks, documents.values())):
         return
     for path, document in documents.items():

@@ -330,6 +330,8 @@ def _unrunnable(left: Left) -> str:
 def _stopped(result: CommandResult) -> str:
     if result.out_of_memory:
         return "the tests ran out of memory"
+    if result.out_of_disk:
+        return "the tests wrote more to the disk than allowed"
     return f"the tests did not end within {result.seconds:.0f} s" if result.timed_out else ""
 
 

@@ -46,11 +46,11 @@ def files_of(tree: Path, project: str, *, others: Sequence[str] = ()) -> list[st
     ]
 
 
-def load_json(path: Path) -> dict[str, Any]:
-    """A JSON object; {} where it is absent or is none."""
+def load_json(tree: Path, *names: str) -> dict[str, Any]:
+    """A JSON object; {} where it is absent, lies behind a link out of the tree, or is none."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+        value = json.loads(read_text(tree, *names).removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -81,7 +81,7 @@ def ci_test(tree: Path, language: str) -> tuple[str, str]:
 def _ci_steps(tree: Path) -> Iterator[tuple[str, list[str]]]:
     """The file and the words of each."""
     for file in _ci_files(tree):
-        for line in read_text(file).splitlines():
+        for line in read_text(tree, file.relative_to(tree).as_posix()).splitlines():
             found = _STEP.match(line)
             step = next((part for part in found.groups() if part), "") if found else ""
             if _SHELL.search(step):
@@ -108,7 +108,7 @@ def task(tree: Path, folder: str) -> tuple[str, str]:
         (("justfile", "Justfile", ".justfile"), "just"),
     ):
         for name in names:
-            text = read_text(tree / folder / name) if (tree / folder / name).is_file() else ""
+            text = read_text(tree, folder, name) if (tree / folder / name).is_file() else ""
             for target in ("check", "test", "tests"):
                 if re.search(rf"^{target}\b[^:=\n]*:(?!=)", text, re.MULTILINE):
                     shown = f"{folder}/{name}" if folder else name

@@ -1,9 +1,11 @@
-"""The parsers of what models, providers and people write: replies, plans, rulings, patches, logs, issues, settings."""
+"""The parsers of what models, providers and people write: replies, plans, patches, logs, issues, settings."""
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,12 +17,10 @@ from acr_cli.agent.matching import replaced
 from acr_cli.agent.text import Text
 from acr_cli.cli import ci_logs, diff_shown, github, plan_shown
 from acr_cli.context.dimension import dimension_of, language_of
-from acr_cli.errors import BadReply
 from acr_cli.history.wording import task_text
 from acr_cli.models.failures import ours
-from acr_cli.models.hearing import Hearing
 from acr_cli.protocols import ToolCall
-from acr_cli.records import CaseResult, Price, StepKind, Task
+from acr_cli.records import Baseline, CaseResult, StepKind, SuiteReport, Task
 from acr_cli.redaction import redact
 from acr_cli.repair import hints
 from acr_cli.settings.sources import load, load_environment
@@ -30,7 +30,12 @@ from tests.agent.conftest import candidate, step
 from tests.security.fuzzing import Parser, encoded
 
 CASES = (
-    CaseResult(id="tests/test_a.py::test_adds[1-2]", outcome="failed", file="tests/test_a.py", message="assert 1 == 2"),
+    CaseResult(
+        id="tests/test_a.py::test_adds[1-2]",
+        outcome="failed",
+        file="tests/test_a.py",
+        message="assert 1 == 2",
+    ),
     CaseResult(id="tests.test_a.TestA.test_b", outcome="passed", file="tests/test_a.py"),
 )
 BLOCKS = (
@@ -51,13 +56,23 @@ DIFFS = (
     "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n",
     "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n",
     "diff --git a/o b/o\ndeleted file mode 120000\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
-    "diff --git a/b.bin b/b.bin\nnew file mode 100644\nindex 0..1\nGIT binary patch\nliteral 3\nKc$@(M0ssI2\n\n"
-    "literal 0\nHcmV?d00001\n\n",
+    (
+        "diff --git a/b.bin b/b.bin\nnew file mode 100644\nindex 0000000000000000000000000000000000000000.."
+        "5e07d261855586626d75321e8ab899341f972802\nGIT binary patch\nliteral 6\nNcmZQzWJ*j*1^@zG0V)6h\n\n"
+        "literal 0\nHcmV?d00001\n\n"
+    ),
     'diff --git "a/\\303\\244.py" "b/\\303\\244.py"\nold mode 100644\nnew mode 100755\n',
+)
+FILE = b"def f(a, b):\n    return a - b\n\n\ndef g():\n\treturn 1\n"
+ISSUE = (
+    '{"title": "t", "body": "b ![x](y)", "comments": 1, "user": {"login": "u"}, "all": [{"user": {"login"'
+    ': "u"}, '
+    '"author_association": "OWNER", "body": "c"}]}'
 )
 CALL = '{"path": "src/a.py", "search": "a", "replace": "b"}'
 PLAN = (
-    'I would:\n```json\n{"steps": [{"kind": "edit", "text": "Add it", "files": ["a.py"], "check": "it works"}, '
+    'I would:\n```json\n{"steps": [{"kind": "edit", "text": "Add it", "files": ["a.py"], "check": "it wor'
+    'ks"}, '
     '{"kind": "test", "text": "Test it"}]}\n```\n'
 )
 GRADES = "{" + ", ".join(f'"{name}": 3' for name in opinion.RUBRIC) + "}"
@@ -65,20 +80,16 @@ RULING = f'{{"A": {GRADES}, "B": {GRADES}, "better": "B", "why": "It is right."}
 LOG = (
     "2024-05-01T10:00:00.0000000Z ##[group]Run tests\n\x1b[31mE   AssertionError: assert 1 == 2\x1b[0m\n"
     "FAILED tests/test_a.py::test_adds[1-2] - assert 1 == 2\nERROR: test_b (tests.test_a.TestA)\n"
-    "Traceback (most recent call last):\n  File \"/home/u/a.py\", line 3, in f\n##[error]Process exit code 1\n"
-)
-CHUNK = (
-    '{"choices": [{"finish_reason": "stop", "delta": {"content": "Hello", "reasoning_content": "Hm", '
-    '"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "open", "arguments": "{}"}}], '
-    '"thinking_blocks": [{"type": "thinking", "thinking": "x", "signature": "s"}]}}], "usage": {"prompt_tokens": 3, '
-    '"completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 1, "cache_creation_tokens": 1}}}'
+    'Traceback (most recent call last):\n  File "/home/u/a.py", line 3, in f\n##[error]Process exit code 1\n'
 )
 SETTINGS = (
-    'max_cost = 0.5\nmodels = ["a/*"]\nsandbox = "docker"\nallow_path = ["x/**"]\n[memory]\nstore_text = false\n'
+    'max_cost = 0.5\nallow = ["a/*"]\nsandbox = "docker"\nallow_path = ["x/**"]\n[memory]\nstore_text = f'
+    "alse\n"
     '[[model]]\nid = "openai/x"\nprice = {input = 1, output = 2}\neffort = ["low"]\n'
 )
 CARD = (
-    '{"schema": 1, "kind": "classifier", "name": "x", "source": "s", "fingerprint": "f", "base": "b", '
+    '{"schema": 1, "kind": "classifier", "name": "x", "source": "s", "fingerprint": "f", "base": "b", "ac'
+    'r_version": "1", '
     '"candidates": ["a"], "characters": 10, "tasks": 2, "held_out": 1, "made": 1.0, "temperature": 1.0, '
     '"chances": [0.0, 1.0, 0.0], "rates": {"bug": {"a": [0.5, 0.1]}}, "scores": {}}'
 )
@@ -97,37 +108,213 @@ def beneath(name: str, read: Callable[[Path], object]) -> Callable[[str], object
     return feed
 
 
-def _settings(*, project: bool) -> Callable[[Path], object]:
-    def read(folder: Path) -> object:
-        environ = {"HOME": str(folder), "ACR_HOME": str(folder / "home")}
-        user = folder / ("absent.toml" if project else "x.toml")
-        where = folder if project else None
-        return load(where=where, environ={**environ, "ACR_CONFIG": str(user)} if not project else environ)
+def _settings(folder: Path) -> object:
+    """As a project's own file, and as the user's."""
+    (folder / ".git").mkdir()
+    environ = {"HOME": str(folder), "ACR_HOME": str(folder / "home")}
+    project = load(where=folder, environ=environ)
+    assert project.settings.max_cost <= 1.0, "a project has raised the cap"
+    return load(environ={**environ, "ACR_CONFIG": str(folder / ".acr.toml")})
 
-    return read
 
-
-def _chunk(text: str) -> object:
-    import json
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return SimpleNamespace(**{str(key): plain(each) for key, each in value.items()})
-        return [plain(each) for each in value] if isinstance(value, list) else value
-
-    heard = Hearing()
-    for _ in range(2):
-        heard.hear(plain(json.loads(text)))
-    return heard.usage(1), heard.tool_calls, heard.extras, heard.said
+def _failure(text: str) -> object:
+    """What a library raises for what a provider has answered."""
+    error: Any = ConnectionError(text)
+    for status in (None, 400, 429, 500):
+        error.status_code, error.response = status, SimpleNamespace(headers={"retry-after": text})
+        ours(error, candidate(), key="sk-secret", now=lambda: 0.0)
+    return None
 
 
 def _issue(text: str) -> object:
-    from acr_cli.testing.pages import Pages
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):  # as whoever asks for it does
+        return None
+    comments = said.get("all") if isinstance(said, dict) else None
+    return github.told("https://github.com/o/r/issues/1", said, comments)
 
-    with Pages({"/": encoded(text)}) as server:
-        return github.read_issue(f"{server.url}/o/r/issues/1", {})
+
+def _ignored(text: str) -> object:
+    patterns = unseen.ignored_by(text.splitlines())
+    return [path in patterns for path in ("a/b/c.py", "a" * 200, "a/" * 40 + "b", ".env")]
 
 
-def _arguments(text: str) -> object:
-    tool = toolbox.TOOLS["edit"] if isinstance(toolbox.TOOLS, Mapping) else toolbox.TOOLS[0]
-    return toolbox._arguments(ToolCall(id="c", name="edit", arguments=text), tool)
+def _diff(text: str) -> object:
+    lines = added.lines(text)
+    case = CaseResult(id="t", outcome="failed", file="t.py", detail=text)
+    findings = [*integrity.of_code(lines, lambda *_: False)]
+    findings += special.find(
+        lines, [case], {"t.py": text}, {line.path: text for line in lines}, lambda _: False
+    )
+    return opinion.reversed_diff(text), diff_shown.by_file(text), score.heuristic(text), findings
+
+
+def _log(text: str) -> object:
+    task = Task(text=text, log=text)
+    return (
+        *(ci_logs.failing_part(text), targets.choose(task, CASES), dimension_of(text), language_of((), text)),
+        redact(text),
+    )
+
+
+def _wish(text: str) -> object:
+    report = SuiteReport(cases=CASES, exit_code=1)
+    return planning.RepositoryPlanner().outline(
+        Task(text=text), Baseline(report=report, targets=(CASES[0].id,))
+    )
+
+
+def _sources(text: str) -> object:
+    about = step(text=text)
+    return excerpts.excerpt("a.py", text, about, room=2000), excerpts.outline(text), excerpts.stems_in(text)
+
+
+def _hints(text: str) -> object:
+    return hints.read([("AssertionError", text), ("TypeError", text), ("KeyError", text)])
+
+
+_MARKS = ("<<<<<<< SEARCH\n", "=======\n", "```\n", "DELETE FILE: a ", "MOVE FILE a TO ", "@@", "+\n")
+PARSERS = (
+    *(
+        Parser(
+            name=f"reply as {form.name}",
+            feed=partial(read_edits, asked=form),
+            samples=samples,
+            repeats=_MARKS,
+        )
+        for form, samples in zip(FORMATS, (BLOCKS, FENCES, DIFFS[:3]), strict=True)
+    ),
+    Parser(
+        name="search text",
+        feed=lambda text: replaced(FILE, text, "x", inline=True),
+        samples=("    return a - b\n", "1: def f(a, b):\n2:     return a - b\n", "return a - b"),
+        repeats=("return a - b\n", "1: "),
+    ),
+    Parser(
+        name="file to edit",
+        feed=lambda text: replaced(encoded(text), "return a - b\n", "return a + b\n"),
+        samples=("def f(a, b):\n    return a - b\n", "\ufeffx = 1\r\nreturn a - b\r\n"),
+        repeats=("return a - b\n", "return a -b\n"),
+    ),
+    Parser(
+        name="text of a file", feed=lambda text: Text.of(encoded(text)), samples=("x = 1\r\ny\n", "\ufeffx")
+    ),
+    Parser(
+        name="arguments of a tool",
+        feed=lambda text: toolbox.arguments_of(ToolCall(id="c", name="edit", arguments=text), toolbox.EDIT),
+        samples=(CALL,),
+        shape="json",
+    ),
+    Parser(
+        name="plan",
+        feed=lambda text: planning.read_plan(text, step(kind=StepKind.PLAN)),
+        samples=(PLAN, "1. Do it\n2. Test it\n- then this"),
+        repeats=(" \n", "1. ", '{"steps": ['),
+    ),
+    Parser(
+        name="plan as lines",
+        feed=lambda text: plan_shown.from_lines(text, (step(), step())),
+        samples=("1 edit: Add it\n2 test: Test it\nreview: look\n",),
+        repeats=("1 ", "edit: "),
+    ),
+    Parser(
+        name="wish",
+        feed=_wish,
+        samples=("- Add it\n- and test it\n", "please tidy up a"),
+        repeats=("please ", "- a"),
+    ),
+    Parser(
+        name="ruling of a judge",
+        feed=opinion.read_ruling,
+        samples=(RULING,),
+        shape="json",
+        repeats=("```", "` "),
+    ),
+    Parser(
+        name="choice of a router",
+        feed=lambda text: reply.chosen(text, ("openai/gpt-5", "anthropic/claude")),
+        samples=('{"model": "gpt-5"}', "I take anthropic/claude."),
+        repeats=("{", "model=", "model: "),
+    ),
+    Parser(
+        name="failure of a provider",
+        feed=_failure,
+        samples=(
+            "litellm.BadRequestError: OpenAIException - {'message': \"context_length_exceeded\"}",
+            "Sat, 01 Jan 2028 00:00:00 GMT",
+            '{"error": {"message": "no", "details": [{"retryDelay": "3s"}]}}',
+        ),
+        repeats=("Error: ", "aError: ", "'message': '", '"message": "\\"', "litellm."),
+    ),
+    Parser(
+        name="patch", feed=touched, samples=DIFFS, repeats=("@@ -1 +1 @@\n", "diff --git a/x b/x\n", "a/")
+    ),
+    Parser(
+        name="added lines",
+        feed=_diff,
+        samples=DIFFS,
+        repeats=("@@ -1 +1 @@\n", "+os._exit(0)\n", "+'a", "+("),
+    ),
+    Parser(
+        name="log",
+        feed=_log,
+        samples=(LOG,),
+        repeats=("\x1b[", "FAILED a", "test_a.py::", "a/", "[", "section_"),
+    ),
+    Parser(
+        name="source at hand",
+        feed=_sources,
+        samples=("def f(a):\n    return a\n",),
+        repeats=("def f", "class "),
+    ),
+    Parser(
+        name="message of a failure",
+        feed=_hints,
+        samples=(
+            "assert 1 == 2",
+            "AssertionError: 'a' != 'b' : x",
+            "DID NOT RAISE <class 'ValueError'>",
+            "X not raised",
+        ),
+        repeats=("assert ", " == ", "DID NOT RAISE ", "name '", " != ", "(1,"),
+    ),
+    Parser(
+        name="issue of GitHub",
+        feed=_issue,
+        samples=(ISSUE,),
+        shape="json",
+        repeats=("![", "<img "),
+    ),
+    Parser(
+        name="message of a commit",
+        feed=lambda text: task_text(text, new=["x = 1"], seen=[]),
+        samples=("Fix #12: it (closes o/r#3)\n\nSee https://x.y/z\n\nSigned-off-by: A <a@b.c>\n",),
+        repeats=("fix ", "https://", "a-", "A-", "[("),
+    ),
+    Parser(
+        name="ignore file",
+        feed=_ignored,
+        samples=("*.log\n!keep/\n/a/**/b\n[a-z]?[!x]\\ \n**/x/**\n",),
+        repeats=("*", "**/", "[", "?", "*a", "[a-"),
+    ),
+    Parser(
+        name="settings",
+        feed=beneath(".acr.toml", _settings),
+        samples=(SETTINGS,),
+        shape="toml",
+        repeats=("[x]\n",),
+    ),
+    Parser(
+        name="file of keys",
+        feed=beneath(".env", lambda folder: load_environment({}, home=folder)),
+        samples=("export A=1 # x\nB='2'\n",),
+        repeats=("A=", " #"),
+    ),
+    Parser(
+        name="card of a policy model",
+        feed=beneath("card.json", card.read_card),
+        samples=(CARD,),
+        shape="json",
+    ),
+)
