@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from acr_cli.testing.answers import Answer, Cut, Drip, Garbage, Page, Refuse, Reset, Say, Stall, counted
 from acr_cli.testing.conversation import faults
@@ -62,6 +62,9 @@ class LoopbackServer:
     `gemini_url(model)` for Gemini's. The order of roles is checked in the first two. With `key`, a request
     without it gets 401. One that the script has no answer for is a violation and gets 400.
     """
+
+    witnesses: ClassVar[list[Callable[[Request], None]]] = []
+    """Called with every request that any server of this process gets, in the thread that answers it."""
 
     def __init__(self, scripts: Mapping[str, Script], *, key: str | None = None) -> None:
         self.requests: list[Request] = []
@@ -156,6 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing on stderr."""
 
     def do_GET(self) -> None:
+        self._taken(b"")
         names = self.server.owner.models
         if self.path == "/v1/models":
             self._json(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
@@ -166,14 +170,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(path=self.path, headers=headers, body=json.loads(raw or b"{}"))
+        request = self._taken(raw)
         if self.path == "/api/show":
             self._json(200, _OLLAMA_SHOW)
         elif shape := shape_of(self.path):
             self._answer(request, shape, self.server.owner.answer(request))
         else:
             self._json(404, {"error": {"message": f"no such path: {self.path}"}})
+
+    def _taken(self, raw: bytes) -> Request:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(path=self.path, headers=headers, body=json.loads(raw or b"{}"))
+        for witness in self.server.owner.witnesses:
+            witness(request)
+        return request
 
     def _answer(self, request: Request, shape: Shape, answer: Answer) -> None:
         match answer:

@@ -47,6 +47,7 @@ def pool(acr_home: Path) -> Callable[..., None]:
                 "[[model]]",
                 f'id = "openai/{name}"',
                 f'base_url = "{server.base_url}"',
+                'api_key_env = "KEY_OF_THE_TESTS"',
                 f"price = {{input = {price}, output = {price * 5}}}",
             ]
         acr_home.mkdir(parents=True, exist_ok=True)
