@@ -39,6 +39,7 @@ class CommandResult:
     seconds: float
     timed_out: bool = False
     out_of_memory: bool = False
+    out_of_disk: bool = False  # it wrote more than allowed, or filled the disk
     truncated: bool = False  # output was longer than what is kept
 
 
@@ -49,6 +50,8 @@ class Limits:
     memory_bytes: int = 2 * 1024**3
     pids: int = 512
     cpus: float = 2.0
+    disk_bytes: int = 4 * 1024**3  # what all commands of a session together may add to their copy
+    files: int = 1_000_000  # as above: files, folders and links
     seconds: float = 600.0
     output_bytes: int = 200_000  # kept, head and tail; more is dropped while the command runs on
 

@@ -261,6 +261,8 @@ class Toolbox:
             ends = f"stopped after {result.seconds:.0f} s"
         elif result.out_of_memory:
             ends = "out of memory"
+        elif result.out_of_disk:
+            ends = "it wrote more to the disk than allowed"
         output = self._outputs.shown(result.output.strip(), _OUTPUT)
         return Result(text=f"{output}\n({ends})".lstrip(), ok=result.exit_code == 0)
 

@@ -356,6 +356,7 @@ class Job:
         return Limits(
             memory_bytes=self.settings.memory_limit,
             pids=self.settings.pids,
+            disk_bytes=self.settings.disk_limit,
             cpus=float(os.cpu_count() or 1),
             seconds=min(self.settings.test_timeout, self.settings.max_time),
         )

@@ -370,7 +370,7 @@ def _step(past: PastTask) -> Step:
 def _key(settings: Settings) -> str:
     """All that decides how the tests run, beside the commit. Pure."""
     names = ("test", "setup", "sandbox", "image", "dockerfile", "network", "memory_limit", "pids")
-    values = [getattr(settings, name) for name in (*names, "test_timeout", "toolchains")]
+    values = [getattr(settings, name) for name in (*names, "disk_limit", "test_timeout", "toolchains")]
     return json.dumps([__version__, *values])
 
 

@@ -4,43 +4,34 @@ Weaker than a container engine, for there is no cgroup. Memory: each process's a
 the language allows that: Node, Java and Go reserve far more than they use), and the resident memory of all
 together is watched and a command over it killed; between two looks it may overshoot. Processes: RLIMIT_NPROC
 binds inside the user namespace (Linux 5.14, and not for root), and the number is watched as well. CPU: the
-command is bound to as many processors as `cpus` says, rounded up. Disk: a single file is limited, their
-sum is not. The kernel is the machine's own.
+command is bound to as many processors as `cpus` says, rounded up. Disk: a single file is limited, and their
+sum watched. The kernel is the machine's own.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import math
 import os
-import platform
-import resource
-import select
 import shutil
-import signal
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
-from acr_cli.sandbox import dependencies, install, programs, seccomp
+from acr_cli.sandbox import dependencies, install, programs
 from acr_cli.sandbox.caches import packages_of
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.gate import PORT, VARIABLES, Gate
 from acr_cli.sandbox.interpreter import Interpreter, base_interpreter, cached_environment, users_environment
 from acr_cli.sandbox.languages import prepare_each
-from acr_cli.sandbox.listening import listener_in
 from acr_cli.sandbox.process import watch
+from acr_cli.sandbox.started import FIRST, Started
 
 WORK, SCRATCH, HOME = "/acr/work", "/acr/scratch", "/home/acr"
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-_LARGEST_FILE = 2 * 1024**3
 _RESERVING = frozenset({"javascript", "typescript", "java", "kotlin", "go"})
 _USERS = "root:x:0:0::/root:/bin/sh\nacr:x:1000:1000::/home/acr:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n"
 _GROUP = "root:x:0:\nacr:x:1000:\nnogroup:x:65534:\n"
@@ -56,12 +47,6 @@ _KERNEL = (
     "/proc/acpi",
     "/proc/scsi",
 )
-# What runs first inside. bwrap binds the sandbox's life to its own only when this is running; until then it
-# would outlive an acr that is killed. So it says that it runs and waits for a word, and ends without one.
-# And a program that does not exist is exit code 127 here, and no failure of bwrap.
-_READY = b"acr: ready\n"
-_FIRST = 'echo "acr: ready"; read -r _ || exit 125; exec "$@" </dev/null'
-
 # Of /etc only what programs need to start; nothing that may hold a secret (no /etc/ssl/private).
 _ETC = (
     *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "terminfo"),
@@ -270,7 +255,7 @@ class BubblewrapSession(Copy):
     def __init__(
         self, sandbox: Bubblewrap, folder: Path, *, network: bool, writable: Sequence[Path] = ()
     ) -> None:
-        super().__init__(folder, workdir=WORK, scratch=SCRATCH)
+        super().__init__(folder, workdir=WORK, scratch=SCRATCH, writable=writable)
         self._sandbox = sandbox
         self._network = network
         self._writable = writable
@@ -294,13 +279,13 @@ class BubblewrapSession(Copy):
     ) -> CommandResult:
         limits = limits or self._sandbox.limits
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-        with _Started(self._command(argv, limits), self._environment(environment or {})) as started:
+        with Started(self._command(argv, limits), self._environment(environment or {})) as started:
             started.limit(limits, reserving=self._sandbox.place.reserving)
             started.ready()
             if gate is not None:
                 gate.listen(started.listener(PORT))
             started.go()
-            return watch(started.process, limits=limits, kill=started.kill)
+            return watch(started.process, limits=limits, disk=self._disk, kill=started.kill)
 
     def _command(self, argv: Sequence[str], limits: Limits) -> list[str]:
         place = self._sandbox.place
@@ -317,7 +302,7 @@ class BubblewrapSession(Copy):
             *("--bind", str(self._folder / "work"), WORK, "--bind", str(self._folder / "scratch"), SCRATCH),
             *binds,
             *("--remount-ro", "/", "--remount-ro", "/dev", "--chdir", WORK),
-            *("--", "/bin/sh", "-c", _FIRST, "sh", *argv),
+            *("--", "/bin/sh", "-c", FIRST, "sh", *argv),
         ]
 
     def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
@@ -372,137 +357,3 @@ def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:
     options += ["--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--perms", "1777"]  # noqa: S108
     options += ["--size", size, "--tmpfs", "/tmp", "--perms", "0755", "--size", size]  # noqa: S108
     return [*options, "--tmpfs", HOME]
-
-
-class _Started:
-    """A bwrap that waits with its command until `go`, so that limits bind from the command's first moment."""
-
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._status, status_in = os.pipe()
-        block_out, self._block = os.pipe()
-        self._first: int | None = None  # pid 1 of the sandbox, as this process sees it
-        self._handle: int | None = None
-        rules = seccomp.handed_over()
-        passed = (status_in, block_out, *([rules] if rules is not None else []))
-        try:
-            own = ["--json-status-fd", str(status_in), "--block-fd", str(block_out)]
-            own += ["--seccomp", str(rules)] if rules is not None else []
-            self.process = subprocess.Popen(
-                [command[0], *own, *command[1:]],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=dict(environment),
-                cwd="/",
-                pass_fds=passed,
-                start_new_session=True,
-                bufsize=0,
-            )
-        except OSError as error:
-            self._close()
-            raise SandboxBroken(f"bubblewrap cannot be started: {error}.") from error
-        finally:
-            for handle in passed:
-                os.close(handle)
-
-    def __enter__(self) -> _Started:
-        try:
-            with contextlib.suppress(OSError):
-                self._first = self._first_process()
-                if self._first is not None:
-                    self._handle = os.pidfd_open(self._first)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-        self.process.wait()
-        self._close()
-
-    def _close(self) -> None:
-        for stream in (self.process.stdin, self.process.stdout) if hasattr(self, "process") else ():
-            if stream is not None:
-                stream.close()
-        for handle in (self._status, self._block, self._handle):
-            if handle is not None:
-                with contextlib.suppress(OSError):
-                    os.close(handle)
-
-    def _first_process(self) -> int | None:
-        """The first line of what bwrap reports; None when it has ended before."""
-        line = _line(self._status)
-        return int(json.loads(line)["child-pid"]) if line.endswith(b"\n") else None
-
-    def limit(self, limits: Limits, *, reserving: bool) -> None:
-        if self._first is None:
-            return
-        values = {
-            resource.RLIMIT_CORE: 0,
-            resource.RLIMIT_FSIZE: _LARGEST_FILE,
-            resource.RLIMIT_CPU: math.ceil(limits.seconds * max(1.0, limits.cpus)) + 1,
-        }
-        if not reserving:
-            # Twice the memory: what is reserved is more than what is used, and the sum in use is watched.
-            values[resource.RLIMIT_AS] = 2 * limits.memory_bytes
-        if _counts_by_namespace():
-            values[resource.RLIMIT_NPROC] = limits.pids
-        with contextlib.suppress(ProcessLookupError):
-            for which, value in values.items():
-                hard = resource.prlimit(self._first, which)[1]
-                new = value if hard == resource.RLIM_INFINITY else min(value, hard)
-                resource.prlimit(self._first, which, (new, new))
-            available = sorted(os.sched_getaffinity(0))
-            os.sched_setaffinity(self._first, available[: max(1, math.ceil(limits.cpus))])
-
-    def ready(self) -> None:
-        """Wait until the sandbox is made.
-
-        Raises: SandboxBroken with what bwrap says when it cannot."""
-        assert self.process.stdout is not None  # noqa: S101  made so
-        said = b""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._block, b"1")
-            while not said.endswith(_READY):
-                line = _line(self.process.stdout.fileno())
-                said += line
-                if not line:
-                    reason = said.decode(errors="replace").strip()
-                    raise SandboxBroken(f"bubblewrap cannot start a command: {reason or 'it ended'}.")
-
-    def listener(self, port: int) -> socket.socket:
-        """A socket that listens inside, on the loopback. Raises: SandboxUnavailable."""
-        assert self._first is not None  # noqa: S101  it is ready
-        return listener_in(self._first, port)
-
-    def go(self) -> None:
-        """Let the command begin."""
-        assert self.process.stdin is not None  # noqa: S101  made so
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(b"\n")
-
-    def kill(self) -> None:
-        """End pid 1 of the sandbox, with which the kernel ends all others; wait until they are gone."""
-        if self._handle is not None:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-            select.select([self._handle], [], [], 10)
-        self.process.kill()
-
-
-def _line(handle: int) -> bytes:
-    """One line and nothing of what follows; shorter at the end of the stream."""
-    line = b""
-    while not line.endswith(b"\n") and (piece := os.read(handle, 1)):
-        line += piece
-    return line
-
-
-def _counts_by_namespace() -> bool:
-    """Whether RLIMIT_NPROC counts the sandbox's processes only, and not all of the user's (Linux 5.14)."""
-    release = platform.release().split(".")
-    try:
-        return (int(release[0]), int(release[1])) >= (5, 14)
-    except (ValueError, IndexError):
-        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import secrets
 import tarfile
 import tempfile
@@ -12,11 +13,13 @@ import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from acr_cli.errors import PathRefused, SandboxBroken
 from acr_cli.protocols import CommandResult, Limits
 from acr_cli.sandbox import owner
+from acr_cli.sandbox.disk import Disk, said, watching
 from acr_cli.sandbox.engine import Engine, best_effort, broken
 from acr_cli.sandbox.files import SANDBOX_ID, add_file, add_folder, mtime_after, only_file
 from acr_cli.sandbox.output import HeadAndTail
@@ -58,6 +61,7 @@ class Volume:
     def __init__(self, engine: Engine, labels: Labels, image: str) -> None:
         self.engine, self.labels, self.image = engine, labels, image
         self.name = labels.name()
+        self._disk: Disk | None = None
 
     def __enter__(self) -> Volume:
         try:
@@ -90,6 +94,16 @@ class Volume:
         from docker.types import Mount
 
         return Mount(target=ROOT, source=self.name, type="volume", no_copy=True)
+
+    def disk(self) -> Disk | None:
+        """What commands write here, from the first call on; None where the engine's files are not seen."""
+        if self._disk is None:
+            with broken("look at a volume"):
+                folder = Path(self.engine.client.volumes.get(self.name).attrs.get("Mountpoint") or "")
+            # Far away, in a machine of its own, or closed to this user.
+            if folder.is_absolute() and os.access(folder, os.R_OK | os.X_OK):
+                self._disk = Disk((folder,))
+        return self._disk
 
     @contextlib.contextmanager
     def filling(self) -> Iterator[tarfile.TarFile]:
@@ -266,15 +280,16 @@ def finished(
                 log_config=LogConfig(type=LogConfig.types.NONE),
                 **options,
             )
-            result = _run(engine, container, limits)
+            result = _run(volume, container, limits)
         yield container, result
     finally:
         remove_container(engine, name)
 
 
-def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
+def _run(volume: Volume, container: Container, limits: Limits) -> CommandResult:
     import docker.errors
 
+    disk = volume.disk()
     output = HeadAndTail(limits.output_bytes)
     stream = None
     begun = time.monotonic()
@@ -289,7 +304,8 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
             raise
         reader = threading.Thread(target=_read, args=(stream, output), daemon=True)
         reader.start()
-        in_time = _wait(engine, container, limits.seconds)
+        with watching(lambda: disk is not None and disk.over(limits), lambda: _kill(container)) as written:
+            in_time = _wait(volume.engine, container, limits.seconds)
         seconds = time.monotonic() - begun
         if not in_time:
             _kill(container)
@@ -298,12 +314,17 @@ def _run(engine: Engine, container: Container, limits: Limits) -> CommandResult:
         if stream is not None:
             _hang_up(stream)
     state = _state(container)
+    if written.error is not None:
+        raise written.error
+    if written.over:
+        output.add(said(limits))
     return CommandResult(
-        exit_code=int(state["ExitCode"]) if in_time else _KILLED,
+        exit_code=int(state["ExitCode"]) if in_time and not written.over else _KILLED,
         output=output.text(),
         seconds=seconds,
         timed_out=not in_time,
         out_of_memory=bool(state.get("OOMKilled")),
+        out_of_disk=written.over,
         truncated=output.truncated,
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from acr_cli.errors import SandboxBroken, SandboxUnavailable
 from acr_cli.sandbox import owner
+from acr_cli.sandbox.disk import Disk
 from acr_cli.sandbox.files import copy_tree, place, read_beneath, remove_tree, write_beneath
 
 _numbers = itertools.count(1)
@@ -65,10 +66,13 @@ def _remove_if_empty(*folders: Path) -> None:
 
 
 class Copy:
-    """The files of a session whose copy lies in `folder`; the commands see it as `workdir` and `scratch`."""
+    """The files of a session whose copy lies in `folder`; the commands see it as `workdir` and `scratch`.
 
-    def __init__(self, folder: Path, *, workdir: str, scratch: str) -> None:
+    `writable`: what else they may write."""
+
+    def __init__(self, folder: Path, *, workdir: str, scratch: str, writable: Sequence[Path] = ()) -> None:
         self._folder = folder
+        self._disk = Disk((folder / "work", folder / "scratch", *writable))
         self.workdir = workdir
         self.scratch = scratch
 

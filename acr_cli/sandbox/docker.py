@@ -2,7 +2,7 @@
 
 Without network, on a read-only root, as an ordinary user without capabilities; memory (no swap beside it),
 processes and processors are bound by the engine. The time limit kills the container, and with it every
-process in it. The disk is bound by nothing but the engine's own.
+process in it. What is written to the volume is watched, where this user can see the engine's files.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """No sandbox: the commands run on this machine, as this user, in a copy of the tree.
 
-Only the time limit binds for certain; memory (of all processes together) and the number of processes are
-watched, and a command over them killed. The network, the disk and everything that the user may read are open
-to it; variables that are not needed to find programs (keys, tokens) are not handed on. A process that left
-its session and whose parent has ended cannot be found again, and survives; and when acr itself is killed by
-force, what it was running goes on.
+Only the time limit binds for certain; memory (of all processes together), the number of processes and what
+is written into the copy are watched, and a command over them killed. The network, the rest of the disk and
+everything that the user may read are open to it; variables that are not needed to find programs (keys,
+tokens) are not handed on. A process that left its session and whose parent has ended cannot be found again,
+and survives; and when acr itself is killed by force, what it was running goes on.
 """
 
 from __future__ import annotations
@@ -158,7 +158,8 @@ class HostSession(Copy):
         except OSError as error:
             raise SandboxBroken(f"A command cannot be started: {error}.") from error
         family = _Family(process.pid)
-        return watch(process, limits=limits or self._sandbox.limits, kill=family.kill, family=family.members)
+        limits = limits or self._sandbox.limits
+        return watch(process, limits=limits, disk=self._disk, kill=family.kill, family=family.members)
 
 
 class _Family:

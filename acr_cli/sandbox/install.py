@@ -29,6 +29,8 @@ _TAIL = 2000  # characters of the log that an error shows
 _SECONDS = 1800.0
 _SAID = 5  # refused connections that are told
 _MEMORY = 4 * 1024**3  # building a wheel needs more than running tests
+_DISK = 32 * 1024**3
+_FILES = 4_000_000
 
 _SETTINGS = (
     *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX", "PIP_TRUSTED_HOST", "PIP_DEFAULT_TIMEOUT"),
@@ -153,6 +155,8 @@ def limits(usual: Limits) -> Limits:
         memory_bytes=max(usual.memory_bytes, _MEMORY),
         pids=max(usual.pids, 512),
         cpus=usual.cpus,
+        disk_bytes=max(usual.disk_bytes, _DISK),
+        files=max(usual.files, _FILES),
         seconds=_SECONDS,
         output_bytes=usual.output_bytes,
     )
@@ -208,6 +212,8 @@ def check(result: CommandResult, log: Path | None) -> None:
         if result.timed_out
         else "ran out of memory"
         if result.out_of_memory
+        else "wrote more to the disk than allowed"
+        if result.out_of_disk
         else f"failed with exit code {result.exit_code}"
     )
     tail = redact(result.output).strip()[-_TAIL:]

@@ -1,4 +1,4 @@
-"""One command on this machine, watched until it and all it started are gone: time, memory, processes, output.
+"""One command on this machine, watched until it and all it started are gone: time, memory, disk, output.
 
 No thread is needed: one loop waits for output and for the end, and looks at the processes in between. There
 is no cgroup here, so memory and the number of processes are measured every few hundredths of a second, and
@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from acr_cli.protocols import CommandResult, Limits
+from acr_cli.sandbox.disk import LOOK, Disk, said
 from acr_cli.sandbox.output import HeadAndTail
 
 _LOOK = 0.05  # seconds between two looks at the processes
@@ -32,6 +33,7 @@ def watch(
     process: subprocess.Popen[bytes],
     *,
     limits: Limits,
+    disk: Disk,
     kill: Callable[[], None],
     family: Callable[[], Sequence[int]] | None = None,
 ) -> CommandResult:
@@ -46,7 +48,7 @@ def watch(
     verdict = ""
     try:
         os.set_blocking(process.stdout.fileno(), False)
-        verdict = _until_over(process, output, everyone, limits=limits)
+        verdict = _until_over(process, output, everyone, limits=limits, disk=disk)
         seconds = time.monotonic() - begun
     finally:
         kill()
@@ -55,12 +57,15 @@ def watch(
     process.stdout.close()
     if verdict == "processes":
         output.add(f"\nacr: killed, for it ran more than {limits.pids} processes at once\n".encode())
+    if verdict == "disk":
+        output.add(said(limits))
     return CommandResult(
         exit_code=KILLED if verdict else _as_shell(code),
         output=output.text(),
         seconds=seconds,
         timed_out=verdict == "time",
         out_of_memory=verdict == "memory",
+        out_of_disk=verdict == "disk",
         truncated=output.truncated,
     )
 
@@ -71,11 +76,13 @@ def _until_over(
     family: Callable[[], Sequence[int]],
     *,
     limits: Limits,
+    disk: Disk,
 ) -> str:
-    """Why the command has to be killed ("time", "memory", "processes"), or "" when it has ended by itself."""
+    """Why it has to be killed ("time", "memory", "processes", "disk"), or "" when it has ended by itself."""
     assert process.stdout is not None  # noqa: S101  as above
     deadline = time.monotonic() + limits.seconds
     look = time.monotonic() + _LOOK
+    look_at_disk = time.monotonic() + LOOK
     with _end_of(process) as end, selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ)
         if end is not None:
@@ -88,6 +95,10 @@ def _until_over(
                 if reason := over_limit(family(), limits):
                     return reason
                 look = time.monotonic() + _LOOK
+            if now >= look_at_disk:
+                if disk.over(limits):
+                    return "disk"
+                look_at_disk = time.monotonic() + LOOK
             for key, _ in ready.select(max(0.0, min(look, deadline) - now)):
                 if key.fileobj is process.stdout and not _read(process.stdout.fileno(), output):
                     ready.unregister(process.stdout)

@@ -115,6 +115,13 @@ KEYS: tuple[Key, ...] = (
         about="for tests and installing",
     ),
     Key(name="memory_limit", field="memory_limit", kind="size", low=1024**2, about="memory of the tests"),
+    Key(
+        name="disk_limit",
+        field="disk_limit",
+        kind="size",
+        low=1024**2,
+        about="what the tests may write into their copy",
+    ),
     Key(name="pids", field="pids", kind="count", low=1, about="processes of the tests"),
     Key(name="test_timeout", field="test_timeout", kind="duration", about="time for one run of the tests"),
     Key(

@@ -54,6 +54,7 @@ class Settings:
     dockerfile: bool = False
     network: str = "none"
     memory_limit: int = 2 * 1024**3
+    disk_limit: int = 4 * 1024**3
     pids: int = 512
     test_timeout: float = 600.0
     verify_time: float = 1800.0  # for all runs of the tests behind one verdict

@@ -182,6 +182,13 @@ GUARDS = (
         instead='"pids_limit": -1,',
         test=f"{_WALLS}::test_too_many_processes_are_stopped",
     ),
+    Guard(
+        name="what is written to the disk",
+        file="acr_cli/sandbox/disk.py",
+        text="return self.bytes <= limits.disk_bytes and self.files <= limits.files",
+        instead="return True",
+        test="tests/sandbox/test_disk.py::test_a_command_that_fills_the_disk_is_stopped_and_said",
+    ),
     # 4: keys
     Guard(
         name="secrets",

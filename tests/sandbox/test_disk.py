@@ -1,0 +1,88 @@
+"""What commands write is bound, in bytes and in number; what others write is not blamed on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from acr_cli.errors import SandboxBroken
+from acr_cli.protocols import Limits, Session
+from acr_cli.sandbox.disk import Disk, Size, measure
+from tests.sandbox.conftest import LIMITS
+
+FILLER = """\
+import os, sys
+folder, size = sys.argv[1], int(sys.argv[2])
+number = 0
+while number < 40_000:
+    if number % 1000 == 0:
+        os.makedirs(f"{folder}/{number}")
+    with open(f"{folder}/{number - number % 1000}/{number}", "wb") as file:
+        file.write(b"x" * size)
+    number += 1
+    if size and number == 40:
+        import time
+        time.sleep(20)
+if not size:
+    import time
+    time.sleep(20)
+"""
+
+MIB = 1024**2
+
+
+@pytest.mark.parametrize(
+    ("where", "size", "limits"),
+    [
+        ("work", 10 * MIB, replace(LIMITS, disk_bytes=100 * MIB)),
+        ("scratch", 0, replace(LIMITS, files=5_000)),
+    ],
+    ids=["files of 10 MB", "empty files"],
+)
+def test_a_command_that_fills_the_disk_is_stopped_and_said(
+    session: Session, where: str, size: int, limits: Limits
+) -> None:
+    folder = f"{session.workdir if where == 'work' else session.scratch}/filled"
+    result = session.run(["python", "-c", FILLER, folder, str(size)], limits=limits)
+    assert (result.out_of_disk, result.exit_code, result.timed_out) == (True, 137, False)
+    assert f"more than {limits.disk_bytes / 1024**3:.4g} GiB or {limits.files} files" in result.output
+    assert not session.run("echo alive", limits=LIMITS).out_of_disk
+
+
+def test_what_lay_in_the_tree_and_what_others_write_is_not_counted(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "large").write_bytes(b"x" * 8 * MIB)
+    disk = Disk((copy,))
+    limits = Limits(disk_bytes=4 * MIB, files=100)
+    (tmp_path / "another's").write_bytes(b"x" * 16 * MIB)
+    assert not disk.over(limits)
+    (copy / "more").write_bytes(b"x" * 5 * MIB)
+    (tmp_path / "another's too").write_bytes(b"x" * 16 * MIB)
+    assert disk.over(limits)
+
+
+def test_a_copy_is_measured_without_following_links_and_links_count_once(tmp_path: Path) -> None:
+    copy, beside = tmp_path / "copy", tmp_path / "beside"
+    copy.mkdir()
+    beside.mkdir()
+    (beside / "outside").write_bytes(b"x" * 8 * MIB)
+    (copy / "link").symlink_to(beside)
+    (copy / "one").write_bytes(b"x" * MIB)
+    (copy / "two").hardlink_to(copy / "one")
+    (copy / "sparse").touch()
+    with (copy / "sparse").open("wb") as file:
+        file.truncate(8 * MIB)
+    found = measure((copy,))
+    assert (found.files, found.whole) == (4, True)
+    assert MIB <= found.bytes < 2 * MIB
+    assert measure((copy,), most=Size(bytes=0, files=10)).whole
+
+
+def test_a_disk_that_others_fill_is_a_broken_sandbox(tmp_path: Path) -> None:
+    disk = Disk((tmp_path,), floor=Size(bytes=1 << 60, files=0))
+    with pytest.raises(SandboxBroken, match="almost full") as caught:
+        disk.over(Limits())
+    assert "Free some space" in str(caught.value.hint)
