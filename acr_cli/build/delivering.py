@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -74,10 +75,11 @@ def delivered(
     if commit:
         try:
             made = repository.commit(result.files, _commit_message(result))
-        except GitFailed as error:
-            text = f"The fix is applied but not committed: {error.reason}."
-            emit(Notice(level="warning", text=text))
-    emit(PatchApplied(files=result.files, commit=made))
+        except (GitFailed, KeyboardInterrupt) as error:
+            reason = error.reason if isinstance(error, GitFailed) else "interrupted"
+            emit(Notice(level="warning", text=f"The fix is applied but not committed: {reason}."))
+    with suppress(KeyboardInterrupt):  # too late: the patch is there
+        emit(PatchApplied(files=result.files, commit=made))
     return replace(result, applied=True)
 
 

@@ -68,16 +68,25 @@ def kept(folder: RunFolder, lock: FileLock, emit: Emit, work: Callable[[], RunRe
         except BaseException as error:
             with suppress(OSError):  # on a full disk the error itself is what is to be heard of
                 folder.update(status="interrupted" if isinstance(error, KeyboardInterrupt) else "error")
+            with suppress(OSError):
+                folder.drop_copies()
             raise
-        finally:
-            folder.drop_copies()
         try:
-            folder.finish(result)
+            _ended(folder, result)
+        except KeyboardInterrupt:  # too late: what the run came to stands
+            _ended(folder, result)
         except OSError as error:
             emit(
                 Notice(level="warning", text=f"The run could not be kept: {(error.strerror or '').lower()}.")
             )
         return result
+
+
+def _ended(folder: RunFolder, result: RunResult) -> None:
+    """Raises: OSError."""
+    with suppress(OSError):  # what cannot be removed now, a later sweep removes
+        folder.drop_copies()
+    folder.finish(result)
 
 
 def obituary(dead: RunFolder) -> str:

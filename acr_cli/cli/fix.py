@@ -146,9 +146,9 @@ def carried_out(
         result = work(emit, close)
     finally:
         close()
-    with suppress(BrokenPipeError):  # whoever reads has seen enough; the exit code says how the run ended
+    invocation.on_failure = None  # what the run came to is known
+    with suppress(BrokenPipeError, KeyboardInterrupt):  # seen enough; the exit code says how the run ended
         finish(result)
-    invocation.on_failure = None  # the result has been said
     with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
         from acr_cli import build
 
