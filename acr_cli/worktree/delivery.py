@@ -318,8 +318,9 @@ def _forget(root: Path, entries: Sequence[_Entry], journal: Path) -> None:
 def _clear(root: Path, entries: Sequence[_Entry]) -> None:
     """Remove what was staged and kept, and folders that a deletion has left empty."""
     for entry in entries:
-        (root / entry.new).unlink(missing_ok=True)
-        (root / entry.old).unlink(missing_ok=True)
+        for place in (root / entry.new, root / entry.old):
+            if os.path.lexists(place):  # a read-only file system refuses also to remove what is not there
+                place.unlink(missing_ok=True)
         if not entry.after:
             _remove_empty((root / entry.path).parent, root)
 

@@ -1,45 +1,53 @@
 """Faults thrown at a run, by a seed; and whether every byte of the user's was safe afterwards.
 
-One trial makes a repository with everything that a user could lose, starts `acr fix` in it, lets one thing go
-wrong at a moment that the seed says, lets another run clean up, and compares.
+One trial makes a repository with everything that a user could lose, starts acr in it, lets one thing go wrong
+at a moment of the run, and compares. Then acr is used as a user would: its patch is taken back, if it came to
+one, and the program is fixed once more, which cleans up after a run that was killed.
 """
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from acr_cli.sandbox.copies import sweep_copies
-from acr_cli.worktree.runs import sweep_runs
-from tests.security.hostile import PROGRAM
+from acr_cli.memory.store import Memory
+from acr_cli.worktree.runs import list_runs
+from tests.security.faults import FAULTS, Fault, Place, lines_of
+from tests.security.left_behind import Processes
+from tests.security.users_work import FIXED, State, differences, is_patched, repository, state
 
 ACR = Path(sys.executable).parent / "acr"
-FIXED = PROGRAM["limit.py"].replace("value > low", "value < low")
-MINE = "# mine\n"
 EVENTS = (
-    "run_started",
-    "sandbox_ready",
-    "baseline",
-    "plan",
-    "choice",
-    "attempt",
-    "verdict",
-    "applied",
-    "result",
+    *("run_started", "notice", "sandbox_ready", "progress", "baseline", "plan", "step_started", "choice"),
+    *("attempt", "verdict", "remembered", "applied", "result"),
 )
-SIGNALS = {"kill": signal.SIGKILL, "int": signal.SIGINT, "term": signal.SIGTERM, "hup": signal.SIGHUP}
-FAULTS = (*SIGNALS, "edited", "edited beside", "switched", "tree deleted", "two at once", "disk", "rebase")
-ENDS = {0, 1, 4, 6, 8, 9, 130, 143, -signal.SIGKILL, -signal.SIGHUP, -signal.SIGTERM, -signal.SIGINT}
-"""What a run may end with; a signal that kills is no answer of the program's."""
+"""The moments of a run; the first event of each kind."""
+KINDS = tuple(FAULTS)
+SCRIBE = f"""
+from acr_cli.records import Attempt
+
+
+class Scribe:
+    name = "scribe"
+
+    def __init__(self, *, emit): ...
+
+    def eligible(self, step):
+        return bool(step.failures)
+
+    def attempt(self, step, candidate, tree, sandbox, budget):
+        tree.path("limit.py").write_text({FIXED!r})
+        return Attempt(candidate=candidate.id, summary="written")
+"""
+"""An installed backend that writes the fix at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,185 +57,232 @@ class Trial:
     seed: int
     fault: str
     moment: str
+    fired: bool  # whether the fault happened at all: a run may be over before its moment
     code: int
-    files: int  # whose state was compared
+    states: int  # files, links and folders whose state was compared
     losses: tuple[str, ...]
 
 
-def git(root: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
+@dataclass(kw_only=True, slots=True)
+class _Run:
+    """One process of acr, and what it has said."""
+
+    process: subprocess.Popen[str]
+    events: list[dict[str, Any]] = field(default_factory=list)
+    errors: str = ""
+
+    @property
+    def code(self) -> int:
+        return self.process.returncode
+
+    @property
+    def last(self) -> Mapping[str, Any]:
+        return self.events[-1] if self.events else {}
+
+    def until(self, event: str) -> bool:
+        """Read on until it says this; whether it does."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.events.append(json.loads(line))
+            if self.last.get("type") == event:
+                return True
+        return False
+
+    def end(self) -> _Run:
+        output, self.errors = self.process.communicate(timeout=300)
+        self.events += [json.loads(line) for line in output.splitlines() if line]
+        return self
 
 
-def repository(root: Path, *, rebase: bool) -> Path:
-    """A repository with staged, unstaged, untracked and ignored files, a stash, a branch, hooks, a link."""
-    root.mkdir(parents=True)
-    git(root, "init", "-q", "--initial-branch=main")
-    for name, text in {
-        **PROGRAM,
-        "other.txt": "1\n",
-        ".gitignore": "*.log\n",
-        "run.sh": "#!/bin/sh\n",
-    }.items():
-        (root / name).write_text(text)
-    (root / "run.sh").chmod(0o755)
-    (root / "link").symlink_to("other.txt")
-    git(root, "add", "--all")
-    git(root, "commit", "-qm", "first")
-    git(root, "switch", "-qc", "other")
-    (root / "other.txt").write_text("2\n")
-    git(root, "commit", "-qam", "second")
-    git(root, "switch", "-q", "main")
-    if rebase:
-        (root / "other.txt").write_text("3\n")
-        git(root, "commit", "-qam", "third")
-        subprocess.run(["git", "rebase", "other"], cwd=root, check=False, capture_output=True)
-    else:
-        (root / "run.sh").write_text("#!/bin/sh\n# put away\n")
-        git(root, "stash", "-q")
-        (root / "staged.txt").write_text("staged\n")
-        git(root, "add", "staged.txt")
-        (root / "staged.txt").write_text("staged, and changed since\n")
-    (root / "untracked.txt").write_text("untracked\n")
-    (root / "ignored.log").write_text("ignored\n")
-    (root / ".git" / "hooks").mkdir(exist_ok=True)
-    (root / ".git" / "hooks" / "pre-commit").write_text("#!/bin/sh\nexit 1\n")
-    git(root, "config", "user.nickname", "mine")
-    return root
+def of_seed(seed: int) -> tuple[str, str]:
+    """The kind of fault and the moment of a seed: in turn, so that every pair comes up."""
+    return KINDS[seed % len(KINDS)], EVENTS[seed // len(KINDS) % len(EVENTS)]
 
 
-def state(root: Path) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of every file of the user's, git's own included."""
+def trial(
+    seed: int,
+    folder: Path,
+    libraries: Mapping[str, Path],
+    *,
+    environ: Mapping[str, str],
+    kind: str | None = None,
+    moment: str | None = None,
+    thorough: bool = True,
+) -> Trial:
+    """One fault, by its seed, or of this kind at this moment. `libraries`: what is preloaded, by name.
+    `thorough`: the program is fixed once more in any case, not only where acr has something to clean up."""
+    kind, moment = kind or of_seed(seed)[0], moment or of_seed(seed)[1]
+    fault = FAULTS[kind]
+    place = Place(folder=folder, libraries=libraries, rng=Random(seed))
+    environ = _prepared(place, fault.under_way, environ)
+    modes = {name: mode for name, (mode, _) in state(place.repo).items()}
+    fault.arrange(place)
+    processes = Processes(folder)
+    before = state(place.repo)
+    if fault.command != "fix":
+        _start(place, environ, *_FIX, *(["--dry-run"] if fault.command == "apply" else []), alone=False).end()
+    tries = {"fix": _FIX, "apply": ("apply", "--yes", "--json"), "undo": ("undo", "--json")}[fault.command]
+    run = _start(place, environ, *tries)
+    second = [_start(place, environ, *tries)] if kind == "two at once" else []
+    fired = run.until(moment) if fault.command == "fix" else True
+    if fired:
+        fault.act(place, run.process)
+    wanted = state(place.repo) if fault.user_acts else before
+    ended = [each.end() for each in (run, *second)]
+    fired = bool(lines_of(place.fired)) if "FAULT_AT" in place.environ else fired
+    judge = _Judge(place=place, fault=fault, environ=environ, before=wanted, modes=modes)
+    judge.run(ended)
+    if kind == "edited" and fired:
+        judge.keeps_edit()
+    judge.afterwards(ended, thorough=thorough or fault.kills)
+    processes.look(kind)
+    judge.losses += [str(each) for each in processes.left(patience=20)]
+    shutil.rmtree(folder, ignore_errors=True)
+    return Trial(
+        seed=seed,
+        fault=kind,
+        moment=moment,
+        fired=fired,
+        code=run.code,
+        states=judge.states,
+        losses=tuple(judge.losses),
+    )
+
+
+_FIX = ("fix", "--json", "--sandbox", "none", "--yes", "--model", "scribe")
+
+
+def _prepared(place: Place, under_way: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Everything that a trial needs, on disk; the environment of its commands."""
+    repository(place.repo, under_way=under_way)
+    site = place.folder / "site"
+    info = site / "scribe-1.0.dist-info"
+    for folder in (place.home, info, place.fired.parent, place.folder / "tmp"):
+        folder.mkdir(parents=True)
+    (place.home / "config.toml").write_text('backends = ["scribe"]\n')
+    (site / "scribe.py").write_text(SCRIBE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: scribe\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[acr_cli.backends]\nscribe = scribe:Scribe\n")
     return {
-        path.relative_to(root).as_posix(): (
-            path.lstat().st_mode,
-            os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes(),
-        )
-        for path in sorted(root.rglob("*"))
-        if path.is_symlink() or path.is_file()
+        **environ,
+        "ACR_HOME": str(place.home),
+        "HOME": str(place.folder),
+        "TMPDIR": str(place.folder / "tmp"),
+        "PYTHONPATH": str(site),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "VIRTUAL_ENV": sys.prefix,
     }
 
 
-def start(repo: Path, environ: Mapping[str, str], *flags: str) -> subprocess.Popen[str]:
-    command = [str(ACR), "fix", "--json", "--sandbox", "none", "--yes", "--model", "builtin/repair", *flags]
-    return subprocess.Popen(
-        command,
-        cwd=repo,
-        env=environ,
+def _start(place: Place, environ: Mapping[str, str], *arguments: str, alone: bool = True) -> _Run:
+    """`alone`: the fault is for this command."""
+    process = subprocess.Popen(
+        [*(place.before if alone else ()), *place.user, str(ACR), *arguments],
+        cwd=place.repo,
+        env={**environ, **(place.environ if alone else {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+    return _Run(process=process)
 
 
-def trial(seed: int, folder: Path, library: Path | None, *, environ: Mapping[str, str]) -> Trial:
-    """One fault, by its seed. `library`: the shim that makes calls to the disk fail; None: there is none."""
-    rng = Random(seed)
-    fault = FAULTS[seed % len(FAULTS)]
-    if fault == "disk" and library is None:
-        fault = "kill"
-    moment = rng.choice(EVENTS)
-    repo, home = repository(folder / "repo", rebase=fault == "rebase"), folder / "home"
-    environ = {**environ, "ACR_HOME": str(home), "VIRTUAL_ENV": sys.prefix}
-    before = state(repo)
-    process = start(repo, environ | _broken_disk(rng, fault, library, home, repo))
-    second = start(repo, environ) if fault == "two at once" else None
-    _wait_for(process, moment)
-    user = _act(fault, process, repo, home)
-    _, errors = process.communicate(timeout=300)
-    if second is not None:
-        errors += second.communicate(timeout=300)[1]
-    sweep_runs(home)  # what the next run does first
-    sweep_copies(home)
-    losses = [*_differences(before, state(repo), user), *_left_behind(home)]
-    losses += [errors.splitlines()[-1]] if "Traceback" in errors else []
-    if process.returncode not in ENDS:
-        losses.append(f"exit code {process.returncode}")
-    shutil.rmtree(folder, ignore_errors=True)
-    return Trial(
-        seed=seed,
-        fault=fault,
-        moment=moment,
-        code=process.returncode,
-        files=len(before),
-        losses=tuple(losses),
-    )
+@dataclass(kw_only=True, slots=True)
+class _Judge:
+    """Compares what is with what should be."""
 
+    place: Place
+    fault: Fault
+    environ: Mapping[str, str]
+    before: State
+    modes: Mapping[str, int] = field(default_factory=dict)  # as they were before a fault changed them
+    losses: list[str] = field(default_factory=list)
+    states: int = 0
 
-def _broken_disk(rng: Random, fault: str, library: Path | None, home: Path, repo: Path) -> dict[str, str]:
-    if fault != "disk":
-        return {}
-    return {
-        "LD_PRELOAD": str(library),
-        "FAULT_AT": str(rng.randint(1, 120)),
-        "FAULT_MORE": str(rng.choice([0, 3, 10**6])),
-        "FAULT_ERROR": str(rng.choice([errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT])),
-        "FAULT_UNDER": str(rng.choice([home, repo])),
-    }
-
-
-def _wait_for(process: subprocess.Popen[str], event: str) -> None:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if json.loads(line)["type"] == event:
+    def run(self, ended: Sequence[_Run]) -> None:
+        """What the run that met the fault left and said."""
+        for run in ended:
+            self._spoke_clearly(run, self.fault.ends)
+        if any(run.code < 0 for run in ended):  # what it could not clean up, the next command does
             return
+        self._compare("at once", patched=self.fault.may_be_patched)
+        self._says_what_is_there(ended)
+        if "FAULT_AT" not in self.place.environ:
+            self._nothing_left()
 
+    def keeps_edit(self) -> None:
+        """What the user has written over the file that the patch is for is there, or was patched before."""
+        if (self.place.repo / "limit.py").read_bytes() != self.before["limit.py"][1]:
+            self.losses.append("limit.py: what the user wrote is gone")
 
-def _act(fault: str, process: subprocess.Popen[str], repo: Path, home: Path) -> Callable[[str], bytes | None]:
-    """Let it go wrong. Returns what the user has written since, by path."""
-    written: dict[str, bytes] = {}
-    if fault in SIGNALS:
-        process.send_signal(SIGNALS[fault])
-    elif fault == "edited":
-        (repo / "limit.py").write_text(MINE)
-        written["limit.py"] = MINE.encode()
-    elif fault == "edited beside":
-        (repo / "untracked.txt").write_text(MINE)
-        written["untracked.txt"] = MINE.encode()
-    elif fault == "switched":
-        git(repo, "switch", "-q", "other")
-        written["other.txt"] = b"2\n"
-    elif fault == "tree deleted":
-        for tree in home.glob("runs/*/tree"):
-            shutil.rmtree(tree, ignore_errors=True)
-    return written.get
+    def afterwards(self, ended: Sequence[_Run], *, thorough: bool) -> None:
+        """Use acr as before: its patch is taken back, and the program fixed again."""
+        for path, mode in self.place.modes.items():
+            path.chmod(mode)
+        self.place.modes.clear()
+        if not self.fault.may_be_patched:  # from here on it may
+            self.place.user.clear()
+        was_patched = is_patched(self.place.repo)
+        back = _start(self.place, self.environ, "undo", "--json", alone=False).end()
+        if was_patched and self.before["limit.py"][1] != FIXED.encode() and back.code != 0:
+            self.losses.append(f"undo: exit code {back.code}: {back.errors.strip()}")
+        self._spoke_clearly(back, frozenset((0, 2)), name="undo")
+        self._compare("after undo", patched=False)
+        if thorough:
+            again = _start(self.place, self.environ, *_FIX, alone=False).end()
+            self._spoke_clearly(again, frozenset((0,)), name="fix again")
+            self._compare("after the next fix", patched=True)
+            if not is_patched(self.place.repo):
+                self.losses.append("the next fix: it is not there")
+            self._nothing_left()
+        self._remembers(ended)
 
+    def _spoke_clearly(self, run: _Run, ends: Iterable[int], name: str = "exit code") -> None:
+        if run.code not in ends:
+            self.losses.append(f"{name}: {run.code}: {run.errors.strip()[-300:]} {str(run.last)[-400:]}")
+        if "Traceback" in run.errors or "Unexpected " in run.errors:
+            self.losses.append(f"{name}: no clear sentence: {run.errors.strip()[-400:]}")
+        if run.code >= 0 and run.last.get("exit_code", run.code) != run.code:
+            self.losses.append(f"{name}: {run.code}, and the result says {run.last['exit_code']}")
 
-def _differences(
-    before: Mapping[str, tuple[int, bytes]],
-    after: Mapping[str, tuple[int, bytes]],
-    user: Callable[[str], bytes | None],
-) -> list[str]:
-    """Every file that is neither as it was, nor as the user has made it since, nor the verified fix."""
-    switched = user("other.txt") is not None
-    found = []
-    for name in sorted({*before, *after}):
-        if switched and name.startswith(".git/"):  # git itself writes them as it switches
-            continue
-        was, now = before.get(name), after.get(name)
-        wanted = user(name)
-        if wanted is not None:
-            if now is None or now[1] != wanted:
-                found.append(f"{name}: what the user wrote is gone")
-        elif now != was and not (name == "limit.py" and now is not None and now[1] == FIXED.encode()):
-            found.append(f"{name}: {'gone' if now is None else 'new' if was is None else 'changed'}")
-    return found
+    def _says_what_is_there(self, ended: Sequence[_Run]) -> None:
+        """`applied` means that the patch is there, unless the user has gone on since."""
+        if self.fault.command != "fix" or self.fault.user_acts:
+            return
+        applied = [run for run in ended if run.last.get("applied")]
+        if bool(applied) != is_patched(self.place.repo):
+            self.losses.append(f"applied: said {bool(applied)}, and is {not applied}")
+        if len(applied) > 1:
+            self.losses.append("applied twice")
 
+    def _compare(self, when: str, *, patched: bool) -> None:
+        now = state(self.place.repo)
+        self.states += len(now)
+        wanted = self.before
+        if not self.place.modes:  # they were given back
+            wanted = {name: (self.modes.get(name, mode), data) for name, (mode, data) in wanted.items()}
+        if when == "at once" and "FAULT_AT" in self.place.environ:  # a broken disk may not be cleaned up
+            now = {name: of for name, of in now.items() if not Path(name).name.startswith(".acr-")}
+        self.losses += [f"{when}: {loss}" for loss in differences(wanted, now, patched=patched)]
 
-def _left_behind(home: Path) -> list[str]:
-    heavy = ("tree", "git", "sandbox")
-    left = [str(path) for path in home.glob("runs/*/*") if path.name in heavy]
-    return left + [f"process {pid}" for pid in _processes(home)]
+    def _nothing_left(self) -> None:
+        heavy = [copy for run in list_runs(self.place.home) for copy in run.copies()]
+        journals = self.place.home.glob("runs/*/delivery.*")
+        temporary = (self.place.folder / "tmp").iterdir()
+        self.losses += [f"left behind: {path}" for path in (*heavy, *journals, *temporary)]
 
-
-def _processes(home: Path) -> list[str]:
-    """Processes that still work for this home."""
-    marker, found = f"ACR_HOME={home}".encode(), []
-    for folder in Path("/proc").glob("[0-9]*"):
+    def _remembers(self, ended: Sequence[_Run]) -> None:
+        """Every outcome that was said to be remembered is."""
+        said = {event["outcome"] for run in ended for event in run.events if event["type"] == "remembered"}
+        if not said:
+            return
+        ours, tempfile.tempdir = tempfile.tempdir, str(self.place.folder / "tmp")
         try:
-            alive = b"Z" not in (folder / "stat").read_bytes().rpartition(b")")[2][:3]
-            if alive and marker in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(folder.name)
-        except OSError:
-            continue
-    return found
+            memory = Memory(self.place.home)
+            memory.settle()
+            known = {outcome.id for outcome in memory.outcomes()}
+            memory.close()
+        finally:
+            tempfile.tempdir = ours
+        self.losses += [f"memory: {name} is forgotten" for name in sorted(said - known)]
