@@ -149,7 +149,14 @@ class Repair:
         found = campaign.run(ranked)
         self._report(found, campaign.tried, sources)
         took = self.clock() - started
-        why = "" if found else _not_found(campaign.tried, len(ranked), took, up=took >= limit)
+        if found:
+            return _Outcome(found=found, tried=campaign.tried), sources
+        why = _not_found(campaign.tried, len(ranked), took, up=took >= limit)
+        if budget.remaining_seconds > 0 and (near := campaign.short()) is not None:
+            what = describe([near.mutation], sources)
+            why += (
+                f" {what}: that alone makes {len(near.passed)} of {len(goal.targets)} pass and breaks none."
+            )
         return _Outcome(found=found, tried=campaign.tried, why=why), sources
 
     def _between_rounds(self, budget: Budget, tried: int, proposed: int) -> None:

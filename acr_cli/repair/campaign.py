@@ -18,6 +18,9 @@ LATER_ROUND = 1500
 ROUND_SECONDS = 25.0
 PAIRS = 300
 AFTER_SUCCESS = (2.5, 120)  # seconds and candidates still tried for better ones, and to count alternatives
+SHORT = 8  # changes short of the goal that are looked at again: whether they break what passed
+SHORT_SECONDS = 15.0  # for the tests of each of them
+SHORT_LIMIT = 5.0  # seconds in which all of them begin
 
 
 def _nothing(tried: int) -> None:
@@ -31,6 +34,14 @@ class Found:
     mutations: tuple[Mutation, ...]
     score: float  # preference, higher is better
     key: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Short:
+    """A change that makes some targets pass, not all of them, and breaks nothing that passed before."""
+
+    mutation: Mutation
+    passed: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +87,29 @@ class Campaign:
             best.setdefault(one.key, one)
         return tuple(best.values())
 
+    def short(self) -> Short | None:
+        """After a search that found nothing: the single change that comes nearest, if one breaks nothing.
+
+        It may run longer than the deadline, by about `SHORT_SECONDS` and a little at most."""
+        nearest = sorted(self._partial, key=lambda entry: (-len(entry[1]), -self._worth(entry[0])))[:SHORT]
+        most = [entry for entry in nearest if entry[1] == nearest[0][1]]
+        if not most:
+            return None
+        results = self.driver.try_out(
+            [(number, [ranked.mutation]) for number, (ranked, _) in enumerate(most)],
+            targets=sorted(most[0][1]),
+            must_pass=self.goal.must_pass,
+            timeout=self.goal.timeout,
+            full_timeout=min(self.goal.full_timeout, SHORT_SECONDS),
+            limit=SHORT_LIMIT,
+            after=AFTER_SUCCESS,
+        )
+        whole = sorted(result.number for result in results if result.full)
+        return Short(mutation=most[whole[0]][0].mutation, passed=most[0][1]) if whole else None
+
+    def _worth(self, ranked: Ranked) -> float:
+        return preference(ranked, self.sources[ranked.mutation.path])
+
     def _fresh(self, queue: Iterator[Ranked]) -> Iterator[tuple[Ranked, str]]:
         """Those that compile and mean something not tried yet."""
         for ranked in queue:
@@ -118,7 +152,8 @@ class Campaign:
 
     def _note(self, result: Result, parts: tuple[Ranked, ...], key: str) -> None:
         if result.full:
-            score = min(preference(r, self.sources[r.mutation.path]) for r in parts) / len(parts)
+            # Below the least likely member's worth, and yet the likelier of two partners wins.
+            score = 1.0 / sum(1.0 / max(self._worth(r), 1e-9) for r in parts)
             self.found.append(Found(mutations=tuple(r.mutation for r in parts), score=score, key=key))
         elif result.passed and len(parts) == 1:
             self._partial.append((parts[0], result.passed))

@@ -58,6 +58,9 @@ def _one(mutation: Mutation, source: Source) -> str:
     new = (text[start : mutation.start] + mutation.text + text[mutation.end : end]).decode("utf-8", "replace")
     if "\n" not in old + new and _short(old) != _short(new):
         return f"{mutation.path}:{line} `{_short(old)}` became `{_short(new)}`"
+    put = _short(mutation.text.decode("utf-8", "replace"))
+    if mutation.start == mutation.end and put and "\n" not in put:
+        return f"{mutation.path}:{line} `{put}` was put before it"
     return f"{mutation.path}:{line} was changed ({mutation.kind.replace('_', ' ')})"
 
 

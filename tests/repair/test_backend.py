@@ -140,6 +140,29 @@ def test_two_defects_are_fixed_together_when_each_fix_shows(tmp_path: Path) -> N
     assert "+    return text.split()[-1]" in made.patch
 
 
+def test_where_one_test_cannot_pass_what_mends_the_others_is_told_and_not_written(tmp_path: Path) -> None:
+    module = "def here():\n    return os.getcwd()\n\nFOLDER = here()\n"
+    write(tmp_path, {"place.py": module, "tests/test_place.py": "import place\n\ndef test_it():\n    pass\n"})
+    write(tmp_path, {"tests/test_other.py": "import place, never_installed\n\ndef test_other():\n    pass\n"})
+    made = attempt(tmp_path, ["tests/test_place.py", "tests/test_other.py"], time_limit=12.0)
+    assert made.patch == ""
+    assert (tmp_path / "place.py").read_text() == module
+    said = "place.py:1 `import os` was put before it: that alone makes 1 of 2 pass and breaks none."
+    assert made.summary.endswith(said)
+
+
+def test_a_change_that_breaks_another_test_is_not_told(calc: Path) -> None:
+    tests = (
+        "\ndef test_kept():\n    assert double(2) == 5 and double(9) == 19\n"
+        "\ndef test_never():\n    assert double({}) == 4\n"
+    )
+    write(calc, {"tests/test_calc.py": TESTS + tests})
+    made = attempt(calc, [TARGET, "tests/test_calc.py::test_never"], time_limit=12.0)
+    assert made.patch == ""
+    assert "nothing was changed" in made.summary
+    assert "that alone" not in made.summary
+
+
 @pytest.mark.parametrize("name", ["collatz", "stack", "account", "shapes"])
 def test_a_development_program_is_fixed(tmp_path: Path, name: str) -> None:
     program = next(program for program in PROGRAMS if program.name == name)

@@ -282,7 +282,8 @@ def _pytest_arguments(job: Job) -> list[str]:
         arguments += ["-n0"]
     if importlib.util.find_spec("pytest_cov") is not None:
         arguments += ["--no-cov"]
-    arguments += ["--maxfail=1"] if job.stop else ["--maxfail=0"]
+    # A file that cannot be collected says nothing of the tests in the others.
+    arguments += ["--maxfail=1"] if job.stop else ["--maxfail=0", "--continue-on-collection-errors"]
     arguments += job.arguments
     if job.wanted is not None:
         arguments += sorted({test.split("::")[0] for test in job.wanted})
