@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -26,7 +27,10 @@ _INTO_NOTHING = re.compile(r"^@@ -(\d+,0 \+|\d+(,\d+)? \+\d+,0 )", re.MULTILINE)
 _FULL = "Free space, or move ~/.acr with ACR_HOME."
 _UNREADABLE = "acr copies every file that git does not ignore: make it readable, or have git ignore it."
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
-_WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_UNPORTABLE = re.compile(r'[\\<>:"|?*]|[. ]$')
+_WINDOWS_DEVICES = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\..*)?", re.IGNORECASE
+)
 
 
 _CORE = {
@@ -89,8 +93,13 @@ class RunTree:
             raise PathRefused(f"{relative!r} leads out of the repository through a link.")
         inside = resolved.relative_to(root)
         _checked_parts(inside.as_posix())
-        if not resolved.exists() and not _is_portable(inside):
-            raise PathRefused(f"{relative!r} is not a name that every system can hold.")
+        if not resolved.exists():
+            if not _is_portable(inside):
+                raise PathRefused(f"{relative!r} is not a name that every system can hold.")
+            if twin := _twin(root, inside):
+                raise PathRefused(
+                    f"{relative!r} is taken for {twin!r} by systems that ignore case or accents' form."
+                )
         return self.root / inside
 
     def files(self) -> tuple[str, ...]:
@@ -228,7 +237,28 @@ def is_gits_own(part: str) -> bool:
 
 
 def _is_portable(path: Path) -> bool:
-    return not any("\\" in part or _WINDOWS_DEVICES.fullmatch(part) for part in path.parts)
+    return not any(
+        _UNPORTABLE.search(part)
+        or _WINDOWS_DEVICES.fullmatch(part)
+        or any(unicodedata.category(c) in ("Cf", "Co", "Zl", "Zp") for c in part)  # what nobody sees
+        for part in path.parts
+    )
+
+
+def _twin(root: Path, new: Path) -> str:
+    """The other name in the tree that a file system could take a new one for; "" where there is none."""
+    folder = root
+    for part in new.parts:
+        if not os.path.lexists(folder / part):
+            there = folder.iterdir() if folder.is_dir() else ()
+            return next((each.name for each in there if _folded(each.name) == _folded(part)), "")
+        folder /= part
+    return ""
+
+
+def _folded(name: str) -> str:
+    """A name as file systems compare it that ignore case and how accents are written. Pure."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def _copy_files(source: Path, files: Sequence[str], target: Path) -> None:

@@ -26,6 +26,16 @@ PATHS = (
     *(".git::$INDEX_ALLOCATION", "\ufeff.git/x", "nul\0byte", "new\nline", "esc\x1b]0;x\x07", "del\x7f"),
     *("con", "aux.py", "COM1.txt", "C:\\evil", "C:evil", "\\\\server\\share", "a\\..\\..\\evil"),
     *("n" * 300, "d/" * 2100 + "x", "\ud800"),
+    *("NUL.txt", "nul .txt", "CON.", "lpt\u00b9", "CONOUT$", "a.py.", "a.py ", "new.py:stream", "what?.py"),
+    *(
+        "CALC.py",
+        "\uff43alc.py",
+        "calc\u200b.py",
+        "\u202eyp.evil",
+        "Test_Calc.py",
+        ".git\u200c/x",
+        ".Git \u200d/x",
+    ),
 )
 
 
@@ -99,6 +109,13 @@ PATCHES = {
     "a link out": made("l", "120000", "{outside}"),
     "a submodule": made("s", "160000", f"Subproject commit {'1' * 40}"),
     "a file behind its own link": made("l", "120000", "{outside}") + made("l/evil", "100644", "evil"),
+    "a mode that makes a link": "diff --git a/a.py b/a.py\nold mode 100644\nnew mode 120000\n",
+    "a binary file in git's folder": "diff --git a/.git/x b/.git/x\nnew file mode 100644\n"
+    "index 0000000..1111111\nGIT binary patch\nliteral 6\nNcmZQzWJ*j*1^@zG0V)6h\n\n"
+    "literal 0\nHcmV?d00001\n\n",
+    "a copy out": "diff --git a/a.py b/../evil\nsimilarity index 100%\ncopy from a.py\ncopy to ../evil\n",
+    "a pointer of LFS behind a link": made("l", "120000", "{outside}")
+    + made("l/big", "100644", "version https://git-lfs.github.com/spec/v1"),
     "a renaming out": "diff --git a/a.py b/../evil\nsimilarity index 100%\nrename from a.py\n"
     "rename to ../evil\n",
 }
@@ -124,6 +141,8 @@ DEEDS = {
     "a link out, kept": ("ln -s {outside}/mine.txt l.py", "l.py"),
     "a folder that becomes a link": ("rm -rf pkg; ln -s {outside} pkg", "pkg/mine.txt"),
     "a hard link": ("ln /etc/passwd h.py 2>/dev/null || ln -s /etc/passwd h.py", "h.py"),
+    "a socket": ("python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s.py\")'", "s.py"),
+    "a link in a folder of its own": ("mkdir n && ln -s {outside} n/out", "n/out/mine.txt"),
     "a pipe": ("mkfifo p.py", "p.py"),
     "a device": ("mknod d.py c 1 5 2>/dev/null || ln -s /dev/zero d.py", "d.py"),
     "a folder": ("mkdir f.py", "f.py"),
