@@ -1,6 +1,7 @@
 """`make soak`: long campaigns against the security model, bounded in time; seeds and figures are printed.
 
-1. Faults thrown at runs, each by its seed, until the time is up. 2. Walls taken down, one at a time.
+1. Faults thrown at runs, each by its seed, until the time is up. 2. Histories of git with patches in them.
+3. Parsers shown hostile input. 4. Walls taken down, one at a time.
 """
 
 from __future__ import annotations
@@ -13,23 +14,24 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.benchmarks.fuzz import fuzz, states
 from tests.benchmarks.guards import GUARDS, taken_down
 from tests.conftest import IDENTITY
 from tests.security.campaign import of_seed, trial
 from tests.security.faults import FAULTS, compiled
 
+_CAMPAIGNS = ("faults", "states", "fuzz", "guards")
+
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0, help="for the faults; default 10")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first fault")
-    parser.add_argument("--only", choices=("faults", "guards"), help="one of the two campaigns")
+    parser.add_argument("--minutes", type=float, default=10.0, help="for each of the first three; default 10")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the first round")
+    parser.add_argument("--only", choices=_CAMPAIGNS, help="one of the campaigns")
     given = parser.parse_args(arguments)
-    lost = 0
-    if given.only != "guards":
-        lost += faults(given.minutes, given.seed)
-    if given.only != "faults":
-        lost += guards()
+    chosen = (given.only,) if given.only else _CAMPAIGNS
+    timed = {"faults": faults, "states": states, "fuzz": fuzz}
+    lost = sum(timed[name](given.minutes, given.seed) if name in timed else guards() for name in chosen)
     return 1 if lost else 0
 
 

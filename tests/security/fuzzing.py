@@ -1,8 +1,8 @@
-"""How hostile input is made, and how a parser is shown it: valid samples, broken in the ways that files, models
-and tools break them, and long and deep ones besides.
+"""How hostile input is made, and how a parser is shown it: valid samples, broken in the ways that files,
+models and tools break them, and long and deep ones besides.
 
-A parser is fed text. It returns, or raises one of the errors that it names; it never hangs (time is that of the
-processor, so that a busy machine changes nothing), and never runs out of stack.
+A parser is fed text. It returns, or raises one of the errors that it names; it never hangs (time is that of
+the processor, so that a busy machine changes nothing), and never runs out of stack.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class TooLong(BaseException):
 class Parser:
     """One reader of text that nobody vouches for.
 
-    `samples` are valid inputs; `shape` says how they may be taken apart besides as text: "json", "toml" or "".
+    `samples` are valid inputs; `shape` says how they are taken apart besides as text: "json", "toml" or "".
     `repeats` are pieces that long inputs are made of. `errors` may be raised beside acr's own."""
 
     name: str

@@ -395,7 +395,7 @@ def test_a_hostile_path_is_refused(tree: RunTree, tmp_path: Path, path: str) -> 
         ("a.py", "a.py"), ("./a.py", "a.py"), ("pkg//b.py", "pkg/b.py"), ("new/x.py", "new/x.py"),
         ("link", "a.py"), ("to/b.py", "pkg/b.py"), ("é.py", "é.py"), ("日本.git", "日本.git"),
         (".gitignore", ".gitignore"), (".github/x.yml", ".github/x.yml"), ("x.git/y", "x.git/y"),
-        ("with space ", "with space "), ("console.py", "console.py"), ("aux.c", "aux.c"), ("-rf", "-rf"),
+        ("with a space", "with a space"), ("console.py", "console.py"), ("aux.c", "aux.c"), ("-rf", "-rf"),
     ],
 )  # fmt: skip
 def test_an_honest_path_is_found(tree: RunTree, path: str, expected: str) -> None:
