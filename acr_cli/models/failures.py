@@ -70,6 +70,11 @@ def ours(
         return _too_long(who, text)
     if status in (400, 403, 429) and _NO_CREDIT.search(str(error)):
         return _no_credit(who, text)
+    if any(_sends_on(cause) for cause in _causes(error)):
+        return RequestRefused(
+            f"{who}: the provider sends requests on to another address, and no key follows there.",
+            hint="If that address is to be trusted, set base_url in config.toml to it.",
+        )
     if isinstance(status, int) and 400 <= status < 500 and _OLLAMA_BROKE_OFF not in str(error):
         return _refused(status, candidate, text, _retry_after(error, now))
     # litellm gives a connection that broke the status 500, which nobody has answered.
@@ -97,6 +102,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+def _sends_on(error: BaseException) -> bool:
+    """Whether an error tells of a redirect."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return isinstance(status, int) and 300 <= status < 400
 
 
 def _refused(status: int, candidate: Candidate, text: str, retry_after: float | None) -> ProviderError:

@@ -428,4 +428,22 @@ def _litellm() -> Any:
     litellm.disable_streaming_logging = True
     # A table of zeros is honest repetition; max_tokens and the time of a reply bound any other.
     litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize  # type: ignore[attr-defined]
+    if litellm.client_session is None:
+        _stay(litellm)
     return litellm
+
+
+def _stay(litellm: Any) -> None:
+    """No client of litellm follows a redirect: it would take the key along to whatever host a reply names,
+    as only `Authorization` is left out of what is sent on, and most providers have a header of their own."""
+    from litellm.llms.custom_httpx.http_handler import HTTPHandler
+
+    made = HTTPHandler.create_client
+
+    def steady(self: HTTPHandler) -> Any:
+        client = made(self)
+        client.follow_redirects = False
+        return client
+
+    HTTPHandler.create_client = steady  # type: ignore[method-assign]
+    litellm.client_session = HTTPHandler().client  # the OpenAI library is given this one

@@ -37,6 +37,7 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
 }
 _ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+_SECRET = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD)(_|$)")  # what git and its filters have no use for
 _KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_\w+|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|GIT_PYTHON_\w+")
 
 
@@ -75,7 +76,7 @@ def git(
             output: Any = Git(str(work_tree)).execute(
                 ["git", *options, *arguments],
                 istream=source,
-                env={**_ENVIRONMENT, **where, **(_ALONE if private else {})},
+                env={**_without_keys(), **_ENVIRONMENT, **where, **(_ALONE if private else {})},
                 stdout_as_string=False,
                 strip_newline_in_stdout=False,
             )
@@ -96,6 +97,11 @@ def discover(folder: Path) -> Repo | None:
         return Repo(folder, search_parent_directories=True, expand_vars=False)
     except (GitError, ValueError, OSError):
         return None
+
+
+def _without_keys() -> dict[str, str]:
+    """The variables of this process that hold keys, emptied."""
+    return {name: "" for name in os.environ if _SECRET.search(name) and not name.startswith("GIT_")}
 
 
 def _prepare() -> None:
