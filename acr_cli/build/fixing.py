@@ -17,6 +17,7 @@ from acr_cli.build.recording import RECORDING, Recording
 from acr_cli.events import Emit, Event, ModelText, Notice, to_json
 from acr_cli.records import RunResult, Task
 from acr_cli.settings import Settings
+from acr_cli.worktree.delivery import uninterrupted
 from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
 
@@ -61,32 +62,38 @@ def run(
 
 
 def kept(folder: RunFolder, lock: FileLock, emit: Emit, work: Callable[[], RunResult]) -> RunResult:
-    """What `work` comes to, kept in the run's folder; its copies are gone then, and `lock` is let go of."""
+    """What `work` comes to, kept in the run's folder; its copies are gone then, and `lock` is let go of. An
+    interrupt after `work` has ended comes too late."""
     with lock:
         try:
             result = work()
+            with uninterrupted(heed=False):
+                _ended(folder, emit, result)
         except BaseException as error:
-            with suppress(OSError):  # on a full disk the error itself is what is to be heard of
-                folder.update(status="interrupted" if isinstance(error, KeyboardInterrupt) else "error")
-            with suppress(OSError):
-                folder.drop_copies()
+            with uninterrupted():
+                _broken_off(folder, emit, error)
             raise
-        try:
-            _ended(folder, result)
-        except KeyboardInterrupt:  # too late: what the run came to stands
-            _ended(folder, result)
-        except OSError as error:
-            emit(
-                Notice(level="warning", text=f"The run could not be kept: {(error.strerror or '').lower()}.")
-            )
         return result
 
 
-def _ended(folder: RunFolder, result: RunResult) -> None:
-    """Raises: OSError."""
+def _ended(folder: RunFolder, emit: Emit, result: RunResult) -> None:
     with suppress(OSError):  # what cannot be removed now, a later sweep removes
         folder.drop_copies()
-    folder.finish(result)
+    try:
+        folder.finish(result)
+    except OSError as error:
+        emit(Notice(level="warning", text=f"The run could not be kept: {(error.strerror or '').lower()}."))
+
+
+def _broken_off(folder: RunFolder, emit: Emit, error: BaseException) -> None:
+    """Clean up after a run that came to no result; say so where its patch was there already."""
+    with suppress(OSError):  # on a full disk the error itself is what is to be heard of
+        folder.update(status="interrupted" if isinstance(error, KeyboardInterrupt) else "error")
+    with suppress(OSError):
+        folder.drop_copies()
+    if folder.describe().get("applied"):
+        text = f"The patch had just been applied: `acr undo {folder.id}` takes it back."
+        emit(Notice(level="warning", text=text))
 
 
 def obituary(dead: RunFolder) -> str:

@@ -107,11 +107,11 @@ def deliver(
         try:
             _prepare(plan, changes)
             _go_forward(root, entries)
-            with _uninterrupted():
+            with uninterrupted():
                 plan.write(_DONE)
                 _conclude(plan, keep)
         except BaseException:  # an interrupt as well
-            with _uninterrupted():
+            with uninterrupted():
                 _take_back(plan)
             raise
 
@@ -366,9 +366,9 @@ def _state(journal: Path) -> str:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Holds Ctrl-C and SIGTERM back until the end of the block. A mask would not do: another thread may take
-    the signal, and Python handles it in this one."""
+def uninterrupted(*, heed: bool = True) -> Iterator[None]:
+    """Holds Ctrl-C, SIGTERM and SIGHUP back until the end of the block; without `heed` they come too late. A
+    mask would not do: another thread may take the signal, and Python handles it in this one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -383,5 +383,5 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for held, handler in handlers.items():
             signal.signal(held, handler or signal.SIG_DFL)
-        for number in arrived:
+        for number in arrived if heed else ():
             signal.raise_signal(number)

@@ -20,7 +20,7 @@ from typing import Any
 
 from acr_cli.memory.store import Memory
 from acr_cli.worktree.runs import list_runs
-from tests.security.faults import FAULTS, Fault, Place, lines_of
+from tests.security.faults import FAULTS, MINE, Fault, Place, lines_of
 from tests.security.left_behind import Processes
 from tests.security.users_work import FIXED, State, differences, is_patched, repository, state
 
@@ -79,6 +79,10 @@ class _Run:
     def last(self) -> Mapping[str, Any]:
         return self.events[-1] if self.events else {}
 
+    def said(self, text: str) -> bool:
+        """Whether one of its notices says so."""
+        return any(text in str(event.get("text")) for event in self.events if event["type"] == "notice")
+
     def until(self, event: str) -> bool:
         """Read on until it says this; whether it does."""
         assert self.process.stdout is not None
@@ -110,7 +114,7 @@ def trial(
     thorough: bool = True,
 ) -> Trial:
     """One fault, by its seed, or of this kind at this moment. `libraries`: what is preloaded, by name.
-    `thorough`: the program is fixed once more in any case, not only where acr has something to clean up."""
+    `thorough`: acr is used afterwards in any case, not only where it has something to clean up."""
     kind, moment = kind or of_seed(seed)[0], moment or of_seed(seed)[1]
     fault = FAULTS[kind]
     place = Place(folder=folder, libraries=libraries, rng=Random(seed))
@@ -128,13 +132,17 @@ def trial(
     if fired:
         fault.act(place, run.process)
     wanted = state(place.repo) if fault.user_acts else before
+    if kind != "edited":  # the patch may have been there already when the user acted
+        wanted = {**wanted, "limit.py": before["limit.py"]}
     ended = [each.end() for each in (run, *second)]
     fired = bool(lines_of(place.fired)) if "FAULT_AT" in place.environ else fired
     judge = _Judge(place=place, fault=fault, environ=environ, before=wanted, modes=modes)
     judge.run(ended)
-    if kind == "edited" and fired:
+    if kind == "edited" and fired and not run.last.get("applied"):
         judge.keeps_edit()
-    judge.afterwards(ended, thorough=thorough or fault.kills)
+    if thorough or fault.kills or fault.command != "fix":
+        judge.afterwards(ended, thorough=thorough or fault.kills)
+    judge.remembers(ended)
     processes.look(kind)
     judge.losses += [str(each) for each in processes.left(patience=20)]
     shutil.rmtree(folder, ignore_errors=True)
@@ -212,7 +220,7 @@ class _Judge:
             self._nothing_left()
 
     def keeps_edit(self) -> None:
-        """What the user has written over the file that the patch is for is there, or was patched before."""
+        """What the user has written over the file that the patch is for is there."""
         if (self.place.repo / "limit.py").read_bytes() != self.before["limit.py"][1]:
             self.losses.append("limit.py: what the user wrote is gone")
 
@@ -225,9 +233,12 @@ class _Judge:
             self.place.user.clear()
         was_patched = is_patched(self.place.repo)
         back = _start(self.place, self.environ, "undo", "--json", alone=False).end()
-        if was_patched and self.before["limit.py"][1] != FIXED.encode() and back.code != 0:
+        # Where it was killed while it took the patch back, that was completed before this one began.
+        if was_patched and back.code != 0 and self.fault.command != "undo":
             self.losses.append(f"undo: exit code {back.code}: {back.errors.strip()}")
-        self._spoke_clearly(back, frozenset((0, 2)), name="undo")
+        # What the user has written over a patch is not taken back.
+        ends = (0, 2) if self.before["limit.py"][1] != MINE.encode() else (0, 1, 2)
+        self._spoke_clearly(back, ends, name="undo")
         self._compare("after undo", patched=False)
         if thorough:
             again = _start(self.place, self.environ, *_FIX, alone=False).end()
@@ -236,7 +247,6 @@ class _Judge:
             if not is_patched(self.place.repo):
                 self.losses.append("the next fix: it is not there")
             self._nothing_left()
-        self._remembers(ended)
 
     def _spoke_clearly(self, run: _Run, ends: Iterable[int], name: str = "exit code") -> None:
         if run.code not in ends:
@@ -250,7 +260,7 @@ class _Judge:
         """`applied` means that the patch is there, unless the user has gone on since."""
         if self.fault.command != "fix" or self.fault.user_acts:
             return
-        applied = [run for run in ended if run.last.get("applied")]
+        applied = [run for run in ended if run.last.get("applied") or run.said("had just been applied")]
         if bool(applied) != is_patched(self.place.repo):
             self.losses.append(f"applied: said {bool(applied)}, and is {not applied}")
         if len(applied) > 1:
@@ -259,6 +269,8 @@ class _Judge:
     def _compare(self, when: str, *, patched: bool) -> None:
         now = state(self.place.repo)
         self.states += len(now)
+        if when == "at once" and "FAULT_AT" in self.place.environ:  # a broken disk may not be cleaned up
+            now = {name: entry for name, entry in now.items() if not name.startswith(".acr-")}
         wanted = self.before
         if not self.place.modes:  # they were given back
             wanted = {name: (self.modes.get(name, mode), data) for name, (mode, data) in wanted.items()}
@@ -272,7 +284,7 @@ class _Judge:
         temporary = (self.place.folder / "tmp").iterdir()
         self.losses += [f"left behind: {path}" for path in (*heavy, *journals, *temporary)]
 
-    def _remembers(self, ended: Sequence[_Run]) -> None:
+    def remembers(self, ended: Sequence[_Run]) -> None:
         """Every outcome that was said to be remembered is."""
         said = {event["outcome"] for run in ended for event in run.events if event["type"] == "remembered"}
         if not said:

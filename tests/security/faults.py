@@ -93,24 +93,27 @@ def _delete_trees(place: Place, _: subprocess.Popen[str]) -> None:
         shutil.rmtree(tree, ignore_errors=True)
 
 
-def _failing_disk(place: Place) -> None:
-    """Some calls fail in the home or in the repository: one, a few, or all from then on."""
+def _failing_disk(most: int, place: Place) -> None:
+    """Some calls fail in the repository, or in the home until that numbered `most`: one, a few, or all from
+    then on."""
     under = place.rng.choice([place.home, place.repo])
     errors = [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT, errno.EROFS]
-    _preload_disk(place, under, error=place.rng.choice(errors), more=place.rng.choice([0, 3, 10**6]))
+    _preload_disk(
+        place, under, error=place.rng.choice(errors), more=place.rng.choice([0, 3, 10**6]), most=most
+    )
 
 
-def _deadly_disk(place: Place) -> None:
-    """acr is killed before a call in the home or in the repository."""
-    _preload_disk(place, place.rng.choice([place.home, place.repo]), error=0, more=0)
+def _deadly_disk(most: int, place: Place) -> None:
+    """acr is killed before a call in the repository, or in the home until the one numbered `most`."""
+    _preload_disk(place, place.rng.choice([place.home, place.repo]), error=0, more=0, most=most)
     place.environ["FAULT_ONLY"] = "python"
 
 
-def _preload_disk(place: Place, under: Path, *, error: int, more: int) -> None:
+def _preload_disk(place: Place, under: Path, *, error: int, more: int, most: int) -> None:
     place.environ |= {
         "LD_PRELOAD": str(place.libraries["disk"]),
         "FAULT_NAMES": "1",
-        "FAULT_AT": str(place.rng.randint(1, 9 if under == place.repo else 60)),
+        "FAULT_AT": str(place.rng.randint(1, 6 if under == place.repo else most)),
         "FAULT_MORE": str(more),
         "FAULT_ERROR": str(error),
         "FAULT_UNDER": f"{under}/",
@@ -192,16 +195,18 @@ FAULTS: Mapping[str, Fault] = {
     "int": _signalled(signal.SIGINT, 130),
     "term": _signalled(signal.SIGTERM, 130),
     "hup": _signalled(signal.SIGHUP, 130),
-    "killed at a call": Fault(ends=_ends(0, KILLED), arrange=_deadly_disk, needs="disk", kills=True),
+    "killed at a call": Fault(
+        ends=_ends(0, KILLED), arrange=partial(_deadly_disk, 60), needs="disk", kills=True
+    ),
     "killed in apply": Fault(
-        ends=_ends(0, KILLED), arrange=_deadly_disk, needs="disk", kills=True, command="apply"
+        ends=_ends(0, KILLED), arrange=partial(_deadly_disk, 20), needs="disk", kills=True, command="apply"
     ),
     "killed in undo": Fault(
-        ends=_ends(0, KILLED), arrange=_deadly_disk, needs="disk", kills=True, command="undo"
+        ends=_ends(0, KILLED), arrange=partial(_deadly_disk, 20), needs="disk", kills=True, command="undo"
     ),
-    "disk": Fault(ends=_DISK, arrange=_failing_disk, needs="disk"),
-    "disk in apply": Fault(ends=_DISK, arrange=_failing_disk, needs="disk", command="apply"),
-    "disk in undo": Fault(ends=_DISK, arrange=_failing_disk, needs="disk", command="undo"),
+    "disk": Fault(ends=_DISK, arrange=partial(_failing_disk, 60), needs="disk"),
+    "disk in apply": Fault(ends=_DISK, arrange=partial(_failing_disk, 20), needs="disk", command="apply"),
+    "disk in undo": Fault(ends=_DISK, arrange=partial(_failing_disk, 20), needs="disk", command="undo"),
     "edited": Fault(ends=_ends(0, 1), act=partial(_write, "limit.py"), user_acts=True),
     "edited beside": Fault(ends=_ends(0), act=partial(_write, "untracked.txt"), user_acts=True),
     "switched": Fault(ends=_ends(0), act=_switch, user_acts=True),

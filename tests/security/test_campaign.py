@@ -24,14 +24,8 @@ MOMENTS = {
     "tree deleted": "attempt",
 }
 """Others: while the tests run for the first time."""
-SEEDS = {
-    "disk": 1,
-    "killed at a call": 1,
-    "killed in apply": 1,
-    "killed in undo": 1,
-    "disk in apply": 2,
-    "disk in undo": 3,
-}
+SEEDS = {"killed in apply": 7, "killed in undo": 9, "disk in apply": 2, "disk in undo": 9}
+"""Of those whose fault would not come up with the seed 0."""
 
 
 @pytest.fixture(scope="module")
