@@ -144,6 +144,12 @@ def guarded(
     except KeyboardInterrupt:
         failure = Failure(id="interrupted", exit_code=INTERRUPTED, message="Interrupted.")
         return _report(failure, invocation)
+    except MemoryError:
+        text, hint = (
+            "This machine's memory is used up.",
+            "Close other programs, or raise the limit (ulimit -v).",
+        )
+        return _report(Failure(id="out-of-memory", exit_code=1, message=text, hint=hint), invocation)
     except BrokenPipeError:
         return _flushed(0)
     except Exception as error:  # noqa: BLE001  the last line of defence: one sentence instead of a trace

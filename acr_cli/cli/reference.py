@@ -23,7 +23,11 @@ from acr_cli.settings.records import Settings
 REMEDIES = Path(__file__).with_name("remedies.toml")
 """What to do about each error, by its id."""
 
-ALSO = (("output", 1, "Standard output cannot be written."), ("unexpected", 1, "Something nobody foresaw."))
+ALSO = (
+    ("out-of-memory", 1, "This machine's memory is used up."),
+    ("output", 1, "Standard output cannot be written."),
+    ("unexpected", 1, "Something nobody foresaw."),
+)
 """Errors that are no `AcrError`: id, exit code, what it is."""
 
 GENERATED = "<!-- Made from the code by `make docs`; do not edit. -->"

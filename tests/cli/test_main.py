@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
@@ -400,6 +401,22 @@ def test_progress_that_nobody_can_read_changes_no_exit_code(
     done = in_shell(f"acr {command} {streams}", tmp_path)
     assert done.returncode == code
     assert not (acr_home / "logs").exists()
+
+
+def test_too_little_memory_is_one_sentence_and_leaves_no_copy(
+    acr_home: Path, git_repo: Callable[..., Path]
+) -> None:
+    repo = git_repo({"a.py": "x = 1\n", "test_a.py": "def test_a():\n    assert 0\n"})
+    done = in_shell("ulimit -v 250000; acr fix --sandbox none --yes", repo)
+    assert (done.returncode, done.stderr.splitlines()[-2:]) == (
+        1,
+        [
+            "acr: This machine's memory is used up. [out-of-memory]",
+            "     Close other programs, or raise the limit (ulimit -v).",
+        ],
+    )
+    assert not (acr_home / "logs").exists()
+    assert list(acr_home.glob("runs/*/tree")) == list(acr_home.glob("runs/*/sandbox")) == []
 
 
 def test_a_home_that_does_not_exist_is_told_of_acr_home(acr, tmp_path: Path) -> None:
