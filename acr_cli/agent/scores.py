@@ -83,7 +83,7 @@ class KeptScores:
         try:
             known = json.loads(self._path.read_text(encoding="utf-8")) if self._path else {}
             return {str(candidate): _tallies(formats) for candidate, formats in known.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return {}
 
 

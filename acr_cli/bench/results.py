@@ -126,7 +126,7 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"There is no file {path}.")
     try:
         result = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no result of `acr bench replay`: {error}.") from error
     if not isinstance(result, dict) or result.get("type") != "bench" or result.get("schema") != SCHEMA:
         raise UsageError(f"{path} is no result of `acr bench replay`.")

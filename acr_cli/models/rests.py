@@ -80,7 +80,7 @@ class Rests:
         """Those that are not long over, by name."""
         try:
             rows = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         rests = (_rest(row) for row in rows) if isinstance(rows, list) else ()
         return {rest.name: rest for rest in rests if rest and -_REMEMBERED < self.left(rest) < _LONGEST}
@@ -103,6 +103,6 @@ def _rest(row: Any) -> Rest | None:
             seconds=float(row["seconds"]),
             reason=str(row["reason"]),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     return rest if math.isfinite(rest.until) and math.isfinite(rest.seconds) else None

@@ -196,8 +196,7 @@ def read(left: Left) -> tuple[list[CaseResult], str]:
                 test.output.append(str(event.get("Output", "")))
             case "pass" | "fail" | "skip" as action:
                 test.outcome = {"pass": "passed", "fail": "failed", "skip": "skipped"}[action]
-                elapsed = event.get("Elapsed")
-                test.seconds = float(elapsed) if isinstance(elapsed, int | float) else 0.0
+                test.seconds = junit.seconds(event.get("Elapsed"))
     unbuilt = {*_NOT_BUILT.findall(text)}
     for (package, name), test in tests.items():
         if not name and any(_NOT_BUILT.match(line) for line in test.output):

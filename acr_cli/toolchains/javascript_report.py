@@ -52,7 +52,7 @@ def _suite(left: Left, suite: dict[str, Any]) -> Iterator[CaseResult]:
         ancestors = [a for a in _list(test.get("ancestorTitles")) if isinstance(a, str) and a]
         case_id = SEPARATOR.join([file, *ancestors, _text(test, "title")])
         outcome = _OUTCOMES.get(_text(test, "status"), "failed")
-        seconds = _number(test.get("duration")) / 1000
+        seconds = junit.seconds(test.get("duration")) / 1000
         if outcome == "failed":
             said = "\n\n".join(plain(m) for m in _list(test.get("failureMessages")) if isinstance(m, str))
             yield _problem(case_id, file, said, outcome="failed", seconds=seconds)
@@ -85,7 +85,7 @@ def _entry(left: Left, entry: dict[str, Any]) -> CaseResult:
         file, path = _file(left, path[0]) if path[0] else file, []
     outcome = _OUTCOMES.get(_text(entry, "outcome"), "failed")
     case_id = SEPARATOR.join(part for part in (file, *path) if part)
-    seconds = _number(entry.get("ms")) / 1000
+    seconds = junit.seconds(entry.get("ms")) / 1000
     if outcome != "failed":
         return CaseResult(id=case_id, outcome=outcome, file=file, seconds=seconds)
     message, name = plain(_text(entry, "message")), _text(entry, "name")
@@ -160,10 +160,6 @@ def _dicts(value: Any) -> Iterator[dict[str, Any]]:
 def _text(entry: dict[str, Any], key: str) -> str:
     value = entry.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _number(value: Any) -> float:
-    return max(0.0, float(value)) if isinstance(value, int | float) else 0.0
 
 
 READERS: dict[str, Reader] = {"jest": jest, "vitest": jest, "mocha": lines, "node": lines}

@@ -6,6 +6,7 @@ element (no document type, hence no entities), and must not be larger than 64 Mi
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ def _raw(case: Any) -> RawCase:
         kind=(problem.type or "") if problem is not None else "",
         message=(problem.message or "") if problem is not None else "",
         detail=_detail(case, problem),
-        seconds=_seconds(case),
+        seconds=seconds(case._elem.get("time")),  # noqa: SLF001 - the accessor raises on bad numbers
         properties=_properties(case),
     )
 
@@ -94,11 +95,13 @@ def _detail(case: Any, problem: Any) -> str:
     return cut("\n".join(part.strip("\n") for part in parts if part.strip()), DETAIL_CHARS)
 
 
-def _seconds(case: Any) -> float:
+def seconds(stated: object) -> float:
+    """A duration as a report states it; 0.0 for what is no finite, positive number. Pure."""
     try:
-        return max(0.0, float(case._elem.get("time") or 0.0))  # noqa: SLF001 - the accessor raises on bad numbers
-    except ValueError:
+        found = float(stated) if isinstance(stated, str | int | float) else 0.0
+    except (ValueError, OverflowError):
         return 0.0
+    return found if 0.0 < found < math.inf else 0.0
 
 
 def _properties(case: Any) -> dict[str, str]:

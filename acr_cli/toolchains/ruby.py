@@ -209,7 +209,7 @@ def _case(
         if failed
         else "",
         file=file,
-        seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
+        seconds=junit.seconds(seconds),
     )
 
 

@@ -59,7 +59,7 @@ def bring_back(folder: Path, repository: Repository, tree: RunTree) -> tuple[str
 
     The paths whose content is not to be had."""
     kept = _read(folder)
-    wanted: Files = {name: (entry[0], entry[1]) for name, entry in kept.get("files", {}).items()}
+    wanted: Files = {name: (entry[0], entry[1]) for name, entry in kept["files"].items()}
     now = tree.listing(tree.checkpoint())
     had, missing = _had(folder, kept), []
     for name in sorted(now.keys() - wanted.keys()):
@@ -79,7 +79,7 @@ def bring_back(folder: Path, repository: Repository, tree: RunTree) -> tuple[str
 
 def changed_since(folder: Path, root: Path, names: Sequence[str]) -> tuple[str, ...]:
     """Which of these files below `root` are not what they were when the run began."""
-    files = _read(folder).get("files", {})
+    files = _read(folder)["files"]
 
     def now(name: str) -> list[str] | None:
         found = content_of(root / name)
@@ -91,7 +91,7 @@ def changed_since(folder: Path, root: Path, names: Sequence[str]) -> tuple[str, 
 def _had(folder: Path, kept: Mapping[str, Any]) -> dict[str, bytes]:
     """By id, the contents that the run has kept: at its beginning, and of the files that it changed."""
     changed = [change.before.data for change in (kept_changes(folder) or {}).values() if change.before]
-    packed = kept.get("contents", {})
+    packed = kept["contents"]
     return {
         **{_id(data): data for data in changed},
         **{oid: base64.b64decode(content) for oid, content in packed.items()},
@@ -124,8 +124,20 @@ def _is_secret(data: bytes) -> bool:
 
 
 def _read(folder: Path) -> dict[str, Any]:
+    """What was kept, its files and contents; of a damaged file what is sound of it."""
     try:
         kept = json.loads(gzip.decompress((folder / BEGINNING).read_bytes()))
-        return kept if isinstance(kept, dict) else {}
-    except (OSError, EOFError, ValueError, zlib.error):
-        return {}
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
+        kept = {}
+    tables: Any = kept if isinstance(kept, dict) else {}
+    files, contents = (
+        found if isinstance(found := tables.get(name), dict) else {} for name in ("files", "contents")
+    )
+    return {
+        "files": {
+            name: entry
+            for name, entry in files.items()
+            if isinstance(entry, list) and len(entry) == 2 and all(isinstance(part, str) for part in entry)
+        },
+        "contents": {oid: packed for oid, packed in contents.items() if isinstance(packed, str)},
+    }

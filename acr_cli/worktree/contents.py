@@ -39,7 +39,16 @@ def kept_changes(folder: Path) -> dict[str, Change] | None:
             name: Change(before=_unpacked(change["before"]), after=_unpacked(change["after"]))
             for name, change in kept.items()
         }
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error):
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        zlib.error,
+    ):
         return None
 
 

@@ -130,9 +130,9 @@ def recover(folder: Path, keep: Keep = lambda _: None) -> tuple[str, ...]:
     try:
         content = json.loads(journal.read_text())
         root, state = Path(content["root"]), str(content["state"])
-        entries = [_Entry(**entry) for entry in content["entries"]]
+        entries = [_Entry(**{key: str(part) for key, part in each.items()}) for each in content["entries"]]
         note = dict(content.get("note") or {})
-    except (FileNotFoundError, ValueError, KeyError, TypeError, RecursionError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         _forget(folder, (), journal)
         return ()
     plan = _Plan(journal=journal, root=root, entries=entries, note=note)

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from acr_cli.errors import AcrError
 
-LONG = 30_000
+LONG = 20_000
 """Characters of an input that is all repetition."""
 DEEP = 20_000
 """Brackets, tags or tables in one another; Python's stack takes a thousand."""
-PATIENCE = 3.0
+PATIENCE = 2.0
 """Seconds of the processor for one input; one that is read in linear time takes a hundredth."""
 NOISE = (
     *(

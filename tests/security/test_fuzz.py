@@ -9,10 +9,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.security import fuzzing_projects, fuzzing_replies
+from tests.security import fuzzing_files, fuzzing_projects, fuzzing_replies
 from tests.security.fuzzing import Parser, heavy, inputs
 
-PARSERS = {parser.name: parser for parser in (*fuzzing_replies.PARSERS, *fuzzing_projects.PARSERS)}
+PARSERS = {
+    parser.name: parser
+    for parser in (*fuzzing_replies.PARSERS, *fuzzing_projects.PARSERS, *fuzzing_files.PARSERS)
+}
 
 
 @pytest.mark.parametrize("parser", PARSERS.values(), ids=PARSERS)
