@@ -42,7 +42,7 @@ _KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_\w+|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYST
 
 
 class GitFailed(AcrError):
-    """git said no; `reason` is the last line that it printed."""
+    """git said no; `reason` is the last line that it printed, or why it could not be run."""
 
     id: ClassVar[str] = "git"
 
@@ -81,6 +81,8 @@ def git(
                 strip_newline_in_stdout=False,
             )
         except GitCommandNotFound as error:
+            if not work_tree.is_dir():  # which looks the same to whoever starts a program in it
+                raise GitFailed(f"{work_tree} is not there any more") from error
             raise RepositoryRefused("There is no git on this machine.", hint="Install git.") from error
         except GitCommandError as error:
             raise GitFailed(_last_line(str(error.stderr)) or f"exit status {error.status}") from error

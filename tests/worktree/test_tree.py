@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable
 from acr_cli.worktree.delivery import Content, content_of
+from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.tree import RunTree, touched
 
@@ -463,3 +465,11 @@ def test_a_file_that_may_not_be_read_is_named_and_the_hint_is_about_it(tmp_path:
     finally:
         os.seteuid(0)
     assert "make it readable" in caught.value.hint
+
+
+def test_a_tree_that_was_deleted_is_not_taken_for_a_missing_git(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    tree = RunTree.copy(tmp_path / "source", (), tmp_path / "run")
+    shutil.rmtree(tree.root)
+    with pytest.raises(GitFailed, match="tree is not there any more"):
+        tree.checkpoint()
