@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from acr_cli.testing.answers import Refuse, Reset, Say, call
-from acr_cli.testing.loopback import LoopbackServer
+import pytest
+
+from acr_cli.testing.answers import Answer, Cut, Refuse, Reset, Say, call
+from acr_cli.testing.loopback import LoopbackServer, Request
 from tests.end_to_end.conftest import RIGHT, result_of
 
 Acr = Callable[..., subprocess.CompletedProcess[str]]
@@ -70,3 +72,34 @@ def test_all_providers_failing_is_exit_five_and_keeps_the_work_so_far(
     assert shown.returncode == 0, shown.stderr
     assert (broken / "slug.py").read_text().endswith("return text.lower()\n")
     assert acr("memory", "list", "--json").stdout == ""
+
+
+@pytest.mark.parametrize("how", ["dies in mid-stream", "has no name"])
+def test_a_run_whose_provider_went_away_is_resumed_when_it_is_back(
+    acr: Acr, broken: Path, acr_home: Path, pool: Callable[..., None], how: str
+) -> None:
+    up = False
+
+    def answers(_: Request) -> Answer:
+        if up:
+            return Say(text=f"slug.py\n```\n{RIGHT}```\n")
+        return Cut(text="slug.py\n```\nimp", abrupt=True)
+
+    with LoopbackServer({"one": answers}) as server:
+        pool(server, {"one": 1.0})
+        config = acr_home / "config.toml"
+        right = config.read_text()
+        if how == "has no name":
+            config.write_text(right.replace(server.base_url, "https://nobody.invalid/v1"))
+        done = acr(*FIX, cwd=broken)
+        result = result_of(done.stdout)
+        left = [*acr_home.glob("runs/*/tree"), *acr_home.glob("runs/*/sandbox")]
+        listed = acr("runs", "list", cwd=broken).stdout
+        up = True
+        config.write_text(right)
+        again = acr("runs", "resume", result["run"], "--json", cwd=broken)
+    assert (done.returncode, result["status"], result["error"]["id"]) == (5, "error", "provider"), done.stderr
+    assert left == []
+    assert result["run"] in listed
+    assert result_of(again.stdout)["status"] == "fixed", again.stderr
+    assert (broken / "slug.py").read_text() == RIGHT
