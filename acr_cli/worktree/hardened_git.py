@@ -80,11 +80,11 @@ def git(
                 stdout_as_string=False,
                 strip_newline_in_stdout=False,
             )
-        except GitCommandNotFound as error:
-            if not work_tree.is_dir():  # which looks the same to whoever starts a program in it
+        except (GitCommandError, GitCommandNotFound) as error:
+            if not work_tree.is_dir():
                 raise GitFailed(f"{work_tree} is not there any more") from error
-            raise RepositoryRefused("There is no git on this machine.", hint="Install git.") from error
-        except GitCommandError as error:
+            if isinstance(error, GitCommandNotFound):
+                raise RepositoryRefused("There is no git on this machine.", hint="Install git.") from error
             raise GitFailed(_last_line(str(error.stderr)) or f"exit status {error.status}") from error
     return bytes(output)
 
