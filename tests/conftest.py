@@ -184,7 +184,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 # --- no key in what is written, printed and sent; nothing left behind -----------------------------------
 
-OTHERS = ("fish.*",)  # folders that programs keep for later, which acr does not start
+OTHERS = (
+    *("fish.*", "v8-compile-cache-*", "node-compile-cache", "torchinductor_*", "hsperfdata_*", "pymp-*"),
+    "acr-dist-*",  # what tests of packaging build, once for all of them
+)
+"""Folders that programs keep for later, which acr does not start."""
 AUTHORISING = ("authorization", "x-api-key", "x-goog-api-key")
 
 

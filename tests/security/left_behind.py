@@ -54,6 +54,8 @@ class Processes:
             started = _started(pid)
             if started is not None and self._is_ours(pid):
                 command = _read(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace")
+                if "multiprocessing.resource_tracker" in command:
+                    continue  # Python's own: it ends with the process that began it
                 self._outlived.append(Process(pid=pid, started=started, command=command, test=test))
         self._known = now
 
