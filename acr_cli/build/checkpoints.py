@@ -120,7 +120,7 @@ def reached(folder: RunFolder, surroundings: str) -> Checkpoint | None:
             progress=read_fields(Progress, kept["progress"]),
             shared=tuple(read(Outcome, outcome) for outcome in kept["shared"]),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
 
 

@@ -14,7 +14,7 @@ from posixpath import normpath
 from typing import Any
 
 from acr_cli.toolchains import python_install, trees
-from acr_cli.toolchains.python_detect import read_text, table, toml
+from acr_cli.toolchains.python_detect import is_file, read_text, table, toml
 from acr_cli.toolchains.python_tables import matches
 from acr_cli.toolchains.tables import table as shared
 
@@ -50,8 +50,8 @@ class Projects:
         for word in list(dict.fromkeys(_FILE.findall(text)))[:_MOST_NAMES]:
             parts = [part for part in word.split("/") if part not in ("", ".", "..")]
             ends = ["/".join(parts[at:]) for at in range(len(parts))]
-            here = next((end for end in ends if (tree / end).is_file()), "")
-            below = [f"{f}/{end}" for end in ends for f in self.folders if f and (tree / f / end).is_file()]
+            here = next((end for end in ends if is_file(tree, end)), "")
+            below = [f"{f}/{end}" for end in ends for f in self.folders if f and is_file(tree, f, end)]
             if here or len(below) == 1:
                 found[here or below[0]] = None
         return list(found)

@@ -114,7 +114,7 @@ def source_roots(tree: Path) -> list[str]:
     wheel = table(table(table(table(tool, "hatch"), "build"), "targets"), "wheel")
     named += [str(Path(str(p)).parent) for p in _list(wheel.get("packages"))]
     roots = ["src", *(str(n).strip("/") for n in named)]
-    return [r for r in dict.fromkeys(roots) if r not in ("", ".") and ".." not in r and (tree / r).is_dir()]
+    return [r for r in dict.fromkeys(roots) if r not in ("", ".") and ".." not in r and is_folder(tree, r)]
 
 
 def toml(tree: Path, *names: str) -> dict[str, Any]:
@@ -141,14 +141,35 @@ def read_text(tree: Path, *names: str) -> str:
 
     "" where it cannot be read, is no file (a pipe would never end), or lies outside of the tree, also behind
     links."""
+    path = _inside(tree, *names)
     try:
-        path = tree.joinpath(*names).resolve(strict=True)
-        if not path.is_relative_to(tree.resolve()) or not path.is_file():
+        if path is None or not path.is_file():
             return ""
         with path.open("rb") as handle:
             return handle.read(MAX_SOURCE_BYTES).decode("utf-8", "replace")
-    except (OSError, RuntimeError, ValueError):  # a loop of links; a name that is none
+    except OSError:
         return ""
+
+
+def is_file(tree: Path, *names: str) -> bool:
+    """Whether there is a file of this name in the tree; the name may be any text."""
+    path = _inside(tree, *names)
+    return path is not None and path.is_file()
+
+
+def is_folder(tree: Path, *names: str) -> bool:
+    """The same of a folder."""
+    path = _inside(tree, *names)
+    return path is not None and path.is_dir()
+
+
+def _inside(tree: Path, *names: str) -> Path | None:
+    """Where something of the tree really lies; None where it is not there, or outside, also behind links."""
+    try:
+        path = tree.joinpath(*names).resolve(strict=True)
+        return path if path.is_relative_to(tree.resolve()) else None
+    except (OSError, RuntimeError, ValueError):  # a loop of links; a name that is none
+        return None
 
 
 def table(parent: Any, key: str) -> dict[str, Any]:

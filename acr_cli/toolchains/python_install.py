@@ -15,7 +15,7 @@ from posixpath import normpath
 from typing import Any
 
 from acr_cli.toolchains import python_needs, python_package
-from acr_cli.toolchains.python_detect import ini, read_text, table, toml, walk
+from acr_cli.toolchains.python_detect import ini, is_file, read_text, table, toml, walk
 from acr_cli.toolchains.python_requirement import from_poetry, from_setup_py, split_lines
 from acr_cli.toolchains.python_tables import TABLES, matches
 
@@ -116,7 +116,7 @@ def requirement_files(tree: Path) -> list[str]:
     found: dict[str, None] = {}
     while pending:
         file = pending.pop(0)
-        if file in found or ".." in PurePosixPath(file).parts or not (tree / file).is_file():
+        if file in found or ".." in PurePosixPath(file).parts or not is_file(tree, file):
             continue
         found[file] = None
         pending += _included(tree, file)

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acr_cli.toolchains.python_detect import ini, read_text, source_roots, table, toml, walk
+from acr_cli.toolchains.python_detect import ini, is_file, read_text, source_roots, table, toml, walk
 from acr_cli.toolchains.python_requirement import setup_calls
 from acr_cli.toolchains.python_tables import injected
 
@@ -110,7 +110,7 @@ def _found_version(tree: Path, document: dict[str, Any], stated: str, name: str)
     for root in roots:
         named += [f"{root}/{folder}.py", *(f"{root}/{folder}/{file}" for file in _USUAL)]
     for path in named:
-        if isinstance(path, str) and ".." not in path and (tree / path).is_file():
+        if isinstance(path, str) and ".." not in path and is_file(tree, path):
             found = _VERSION.search(read_text(tree, path))
             if found and _NUMBER.fullmatch(found.group(1)):
                 return found.group(1)
@@ -167,7 +167,7 @@ def _modules(tree: Path) -> tuple[str, ...]:
     for path in generated_files(tree):
         root = next((r for r in source_roots(tree) if path.startswith(r + "/")), "")
         dotted = path.removeprefix(root).strip("/").removesuffix(".py").replace("/", ".")
-        if not (tree / path).exists() and all(part.isidentifier() for part in dotted.split(".")):
+        if not is_file(tree, path) and all(part.isidentifier() for part in dotted.split(".")):
             found.append(dotted)
     return tuple(found)
 

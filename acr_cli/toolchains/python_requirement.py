@@ -26,7 +26,8 @@ def from_poetry(name: str, wanted: Any) -> Iterator[str]:
     table = wanted if isinstance(wanted, dict) else {"version": wanted}
     if "path" in table or table.get("optional"):
         return
-    extras = f"[{','.join(map(str, table['extras']))}]" if table.get("extras") else ""
+    named = table.get("extras")
+    extras = f"[{','.join(map(str, named))}]" if isinstance(named, list) and named else ""
     markers = f" ; {table['markers']}" if table.get("markers") else ""
     if "git" in table:
         revision = next((f"@{table[k]}" for k in ("rev", "tag", "branch", "ref") if k in table), "")

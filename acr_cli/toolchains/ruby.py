@@ -170,7 +170,7 @@ def _example(left: Left, entry: dict[str, Any]) -> CaseResult:
         file=file,
         name=str(exception.get("class", "")),
         message=str(exception.get("message", "")),
-        stack="\n".join(map(str, exception.get("backtrace") or [])),
+        stack="\n".join(map(str, trace if isinstance(trace := exception.get("backtrace"), list) else ())),
         seconds=entry.get("run_time"),
     )
 

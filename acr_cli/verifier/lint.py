@@ -41,7 +41,8 @@ def _ruff(said: Any) -> Iterator[tuple[str, int]]:
 
 def _eslint(said: Any) -> Iterator[tuple[str, int]]:
     for entry in said if isinstance(said, list) else []:
-        for message in entry.get("messages", ()) if isinstance(entry, dict) else ():
+        messages = entry.get("messages") if isinstance(entry, dict) else None
+        for message in messages if isinstance(messages, list) else ():
             if isinstance(message, dict) and isinstance(message.get("line"), int):
                 yield str(entry.get("filePath", "")), message["line"]
 
