@@ -184,11 +184,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 # --- no key in what is written, printed and sent; nothing left behind -----------------------------------
 
-OTHERS = (
-    *("fish.*", "v8-compile-cache-*", "node-compile-cache", "torchinductor_*", "hsperfdata_*", "pymp-*"),
-    "acr-dist-*",  # what tests of packaging build, once for all of them
-)
-"""Folders that programs keep for later, which acr does not start."""
+OURS = ("acr*", "tmp*")  # temporary files of acr and Python; other programs keep theirs for later
+    "acr*",
+    "tmp*",
+)  # what acr and Python call their temporary files; other programs keep theirs for later
+OTHERS = ("acr-dist-*",)  # what tests of packaging build, once for all of them
 AUTHORISING = ("authorization", "x-api-key", "x-goog-api-key")
 
 
@@ -227,7 +227,7 @@ class Watch:
         for folder in folders:
             faults += [f"a key is in {path}" for path in canary.holding(folder) if not _belongs(path)]
         if self.temporary is not None:
-            left = left_behind.below_the_folders_of(self.temporary, but=OTHERS)
+            left = left_behind.below_the_folders_of(self.temporary, only=OURS, but=OTHERS)
             faults += [f"a temporary file is left: {path}" for path in left]
             shutil.rmtree(self.temporary, ignore_errors=True)
             self.temporary.mkdir(exist_ok=True)

@@ -94,18 +94,24 @@ def _started(pid: int) -> int | None:
     return int(fields[19]) if fields and fields[0] not in (b"Z", b"X") else None
 
 
-def below_the_folders_of(folder: Path, *, but: Sequence[str] = (), patience: float = PATIENCE) -> list[str]:
-    """What the folders in a folder hold that are to be empty by now; `but`: patterns of names that may be."""
+def below_the_folders_of(
+    folder: Path,
+    *,
+    only: Sequence[str] = ("*",),
+    but: Sequence[str] = (),
+    patience: float = PATIENCE,
+) -> list[str]:
+    """What folders in a folder hold that are to be empty by now, of names like `only` and unlike `but`."""
     until = time.monotonic() + patience
-    while (left := list(_inner(folder, but))) and time.monotonic() < until:
+    while (left := list(_inner(folder, only, but))) and time.monotonic() < until:
         time.sleep(0.05)
     return left
 
 
-def _inner(folder: Path, but: Sequence[str]) -> Iterator[str]:
+def _inner(folder: Path, only: Sequence[str], but: Sequence[str]) -> Iterator[str]:
     for each in _names(folder):
         for name in _names(folder / each):
-            if not any(fnmatch(name, pattern) for pattern in but):
+            if any(fnmatch(name, one) for one in only) and not any(fnmatch(name, one) for one in but):
                 yield f"{each}/{name}"
 
 

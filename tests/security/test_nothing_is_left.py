@@ -100,7 +100,7 @@ def test_a_test_that_leaks_fails_and_is_named(pytester_like: Callable[[str], str
     said = pytester_like(
         "import subprocess, tempfile\nfrom tests.security.canary import KEY\n\n\n"
         "def test_writes_a_key(acr_home):\n    acr_home.mkdir()\n    (acr_home / 'log').write_text(KEY)\n\n\n"
-        "def test_leaves_a_file(acr_home):\n    tempfile.mkstemp(prefix='left-')\n\n\n"
+        "def test_leaves_a_file(acr_home):\n    tempfile.mkstemp()\n\n\n"
         "def test_leaves_a_process(tmp_path):\n"
         "    subprocess.run(['sh', '-c', 'sleep 60 & :'], cwd=tmp_path, check=True)\n\n\n"
         "def test_is_clean(acr_home):\n    acr_home.mkdir()\n"
