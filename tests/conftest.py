@@ -185,9 +185,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 # --- no key in what is written, printed and sent; nothing left behind -----------------------------------
 
 OURS = ("acr*", "tmp*")  # temporary files of acr and Python; other programs keep theirs for later
-    "acr*",
-    "tmp*",
-)  # what acr and Python call their temporary files; other programs keep theirs for later
 OTHERS = ("acr-dist-*",)  # what tests of packaging build, once for all of them
 AUTHORISING = ("authorization", "x-api-key", "x-goog-api-key")
 
