@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -160,7 +161,8 @@ def _write(before: dict[Path, _File | None], after: dict[Path, _File | None]) ->
 
 def _put(path: Path, file: _File | None) -> None:
     if file is None:
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError, NotADirectoryError):  # also below what is a file
+            path.unlink()
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     if file.link is not None:

@@ -171,6 +171,13 @@ def test_files_are_made_and_deleted(tree) -> None:
     assert not (tree.root / "a.py").exists()
 
 
+def test_a_move_to_below_a_file_is_refused_and_undone(tree) -> None:
+    with pytest.raises(PathRefused, match="cannot be written"):
+        apply_edits(tree, [Edit(path="b.py", target="a.py/p")], check=anything)
+    assert (tree.root / "a.py").read_bytes() == b"x = 1\n"
+    assert (tree.root / "b.py").exists()
+
+
 @pytest.mark.parametrize("path", ["../out.py", "/etc/passwd", ".git/config"])
 def test_a_path_that_leaves_the_tree_is_refused(tree, path) -> None:
     with pytest.raises(PathRefused):

@@ -15,6 +15,8 @@ from acr_cli.protocols import Limits, Recipe
 from acr_cli.sandbox.choose import open_sandbox
 from acr_cli.testing.answers import call
 from acr_cli.testing.scripted import ScriptedModel
+from acr_cli.toolchains.python import Python
+from acr_cli.toolchains.python_detect import read_text
 from acr_cli.worktree.tree import RunTree
 from tests.agent.conftest import candidate, step
 
@@ -187,3 +189,27 @@ def test_what_a_command_makes_leads_nowhere(
     assert "the-users-key" not in told
     assert "root:x:0:0" not in told
     assert "mine\n" not in told
+
+
+def test_detection_reads_nothing_behind_links_out_and_waits_for_no_pipe(
+    tmp_path: Path, outside: Path
+) -> None:
+    tree = tmp_path / "tree"
+    (tree / "sub").mkdir(parents=True)
+    (outside / "requirements.txt").write_text("the-users-secret==1\n")
+    (tree / "requirements.txt").write_text(
+        "-r /etc/hosts\n-r out/requirements.txt\n-r linked.txt\n-r pipe.txt\n"
+    )
+    (tree / "linked.txt").symlink_to(outside / "requirements.txt")
+    (tree / "out").symlink_to(outside)
+    os.mkfifo(tree / "pipe.txt")
+    (tree / "setup.cfg").symlink_to("sub/real.cfg")
+    (tree / "sub" / "real.cfg").write_text("[options]\ninstall_requires = attrs\n")
+    (tree / "rust-toolchain").symlink_to(outside / "requirements.txt")
+    (tree / "test_a.py").write_text("import pytest\n")
+    recipe = Python().recipe(tree, setup=None)
+    assert recipe is not None
+    assert set(recipe.manifests) == {"requirements.txt", "setup.cfg"}
+    assert "attrs" in " ".join(recipe.setup)
+    assert "secret" not in " ".join(recipe.setup)
+    assert read_text(tree, "out", "mine.txt") == read_text(tree, "..", "outside", "mine.txt") == ""
