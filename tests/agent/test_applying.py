@@ -173,7 +173,7 @@ def test_files_are_made_and_deleted(tree) -> None:
 
 def test_a_move_to_below_a_file_is_refused_and_undone(tree) -> None:
     with pytest.raises(PathRefused, match="cannot be written"):
-        apply_edits(tree, [Edit(path="b.py", target="a.py/p")], check=anything)
+        apply_edits(tree, [Edit(path="b.py", target="a.py/p", replace=None)], check=anything)
     assert (tree.root / "a.py").read_bytes() == b"x = 1\n"
     assert (tree.root / "b.py").exists()
 
