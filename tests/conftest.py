@@ -185,7 +185,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 # --- no key in what is written, printed and sent; nothing left behind -----------------------------------
 
 OURS = ("acr*", "tmp*")  # temporary files of acr and Python; other programs keep theirs for later
-OTHERS = ("acr-dist-*",)  # what tests of packaging build, once for all of them
 AUTHORISING = ("authorization", "x-api-key", "x-goog-api-key")
 
 
@@ -224,7 +223,7 @@ class Watch:
         for folder in folders:
             faults += [f"a key is in {path}" for path in canary.holding(folder) if not _belongs(path)]
         if self.temporary is not None:
-            left = left_behind.below_the_folders_of(self.temporary, only=OURS, but=OTHERS)
+            left = left_behind.below_the_folders_of(self.temporary, only=OURS)
             faults += [f"a temporary file is left: {path}" for path in left]
             shutil.rmtree(self.temporary, ignore_errors=True)
             self.temporary.mkdir(exist_ok=True)

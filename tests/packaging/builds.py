@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EPOCH = "1700000000"
+FOR_ALL = tempfile.gettempdir()  # a test's own folder is gone when it ends
 
 
 def sources(target: Path) -> Path:
@@ -50,7 +51,7 @@ def build(tree: Path, target: Path) -> tuple[Path, Path]:
 @functools.cache
 def snapshot() -> Path:
     """The sources as they are at first."""
-    folder = Path(tempfile.mkdtemp(prefix="acr-dist-"))
+    folder = Path(tempfile.mkdtemp(prefix="acr-dist-", dir=FOR_ALL))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return sources(folder / "tree")
 

@@ -95,23 +95,19 @@ def _started(pid: int) -> int | None:
 
 
 def below_the_folders_of(
-    folder: Path,
-    *,
-    only: Sequence[str] = ("*",),
-    but: Sequence[str] = (),
-    patience: float = PATIENCE,
+    folder: Path, *, only: Sequence[str] = ("*",), patience: float = PATIENCE
 ) -> list[str]:
-    """What folders in a folder hold that are to be empty by now, of names like `only` and unlike `but`."""
+    """What the folders in a folder hold that are to be empty by now, of names like `only`."""
     until = time.monotonic() + patience
-    while (left := list(_inner(folder, only, but))) and time.monotonic() < until:
+    while (left := list(_inner(folder, only))) and time.monotonic() < until:
         time.sleep(0.05)
     return left
 
 
-def _inner(folder: Path, only: Sequence[str], but: Sequence[str]) -> Iterator[str]:
+def _inner(folder: Path, only: Sequence[str]) -> Iterator[str]:
     for each in _names(folder):
         for name in _names(folder / each):
-            if any(fnmatch(name, one) for one in only) and not any(fnmatch(name, one) for one in but):
+            if any(fnmatch(name, one) for one in only):
                 yield f"{each}/{name}"
 
 
