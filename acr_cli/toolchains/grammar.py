@@ -49,7 +49,7 @@ def _parsed(parser: Parser, source: bytes) -> Node | None:
     def piece(at: int, _: object) -> bytes:
         return source[at : at + _PIECE]
 
-    try:
-        return parser.parse(piece, progress_callback=lambda *_: time.monotonic() < end).root_node
+    try:  # once that is true, it gives up
+        return parser.parse(piece, progress_callback=lambda *_: time.monotonic() > end).root_node
     except (ValueError, AttributeError):
         return None
