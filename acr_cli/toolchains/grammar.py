@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 _PIECE = 65_536  # bytes that a grammar is handed at once
-_PATIENCE = 2.0  # seconds for one source; what takes longer is left to its own compiler
+_PATIENCE = 1.0  # seconds for one source; what takes longer is left to its own compiler
 
 
 def syntax_error(grammar: str, source: bytes) -> str | None:
