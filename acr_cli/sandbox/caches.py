@@ -31,12 +31,12 @@ class Kept:
 
 def owner_of(repository: str) -> str:
     """A repository's identity as it stands in names of files and volumes."""
-    return hashlib.sha256(repository.encode()).hexdigest()[:12]
+    return hashlib.sha256(os.fsencode(repository)).hexdigest()[:12]
 
 
 def home_of(home: Path) -> str:
     """A home as it stands in labels: one home's leftovers are not another's."""
-    return hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:16]
+    return hashlib.sha256(os.fsencode(home.absolute())).hexdigest()[:16]
 
 
 def packages_of(home: Path, repository: str) -> Path:
