@@ -16,49 +16,63 @@ import stat
 import string
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-PART = 11  # letters: no text has them in this order by chance
-_PARTS = 3
+LETTERS, TAG, PARTS = 11, 6, 3  # of a part, of the tag that each part begins with, of parts in a key
 _MOST = 64 << 20  # bytes of a file that are read, and of what is unpacked from it
 
 
-def drawn() -> str:
-    """A key that is nowhere else in the world."""
-    return "".join(secrets.choice(string.ascii_lowercase) for _ in range(PART * _PARTS))
+def drawn(*, tag: str = "") -> str:
+    """A key that is nowhere else in the world; `tag`: of a key that it is looked for with."""
+    tag = tag[:TAG] or "".join(secrets.choice("jkqvwxz") for _ in range(TAG))  # rare beside each other
+    rest = LETTERS - TAG
+    return "".join(
+        tag + "".join(secrets.choice(string.ascii_lowercase) for _ in range(rest)) for _ in range(PARTS)
+    )
 
 
 KEY = drawn()
 """The key of the models that tests ask: it goes into one header of their requests, and nowhere else."""
 
-STRAY = drawn()
+STRAY = drawn(tag=KEY)
 """The key of a provider that no test asks. It goes nowhere at all."""
 
 VARIABLES: Mapping[str, str] = {"KEY_OF_THE_TESTS": KEY, "COHERE_API_KEY": STRAY}
 """In the environment of every test: none of them proposes a provider."""
 
 
-def needles(key: str) -> tuple[bytes, ...]:
+class Search:
+    """What is looked for: some bytes that every text with a key has, and then more that no other text has."""
+
+    def __init__(self, *keys: str) -> None:
+        """`keys` have one tag."""
+        tag = keys[0][:TAG].encode()
+        # Parts begin at 0, 11 and 22: of any base64 text of a key, one begins where four characters do.
+        self._tags = (tag, base64.b64encode(tag), tag.hex().encode(), tag.hex().upper().encode())
+        self._parts = tuple(needle for key in keys for needle in _needles(key.encode()))
+
+    def hits(self, data: bytes | mmap.mmap) -> bool:
+        """Whether bytes hold a part of a key."""
+        if all(data.find(tag) < 0 for tag in self._tags):
+            return False
+        return any(data.find(part) >= 0 for part in self._parts)
+
+
+def _needles(key: bytes) -> tuple[bytes, ...]:
     """What a text that has the key, or a third of it, has too. Pure."""
-    raw = key.encode()
-    parts = [raw[start : start + PART] for start in range(0, len(raw), PART)]
+    parts = [key[start : start + LETTERS] for start in range(0, len(key), LETTERS)]
     # A base64 text depends on what stands before by 0 to 2 bytes; its ends depend on the neighbours.
-    packed = [base64.b64encode(b"\0" * shift + raw)[4:28] for shift in range(3)]
-    texts = [*parts, *packed, parts[0].hex().encode(), parts[0].hex().upper().encode()]
-    return tuple(texts)
+    packed = [base64.b64encode(b"\0" * shift + key)[4:28] for shift in range(3)]
+    return (*parts, *packed, parts[0].hex().encode(), parts[0].hex().upper().encode())
 
 
-_NEEDLES = (*needles(KEY), *needles(STRAY))
+OURS = Search(KEY, STRAY)
 
 
-def told(data: bytes | mmap.mmap, sought: Iterable[bytes] = _NEEDLES) -> bool:
+def told(data: bytes | mmap.mmap, search: Search = OURS) -> bool:
     """Whether bytes hold a key, packed or not."""
-    return _holds(data, sought) or any(_holds(plain, sought) for plain in _unpacked(data))
-
-
-def _holds(data: bytes | mmap.mmap, sought: Iterable[bytes]) -> bool:
-    return any(data.find(needle) >= 0 for needle in sought)
+    return search.hits(data) or any(search.hits(plain) for plain in _unpacked(data))
 
 
 def _unpacked(data: bytes | mmap.mmap) -> Iterator[bytes]:
@@ -79,26 +93,26 @@ def _unpacked(data: bytes | mmap.mmap) -> Iterator[bytes]:
             return
 
 
-def holding(folder: Path, sought: Iterable[bytes] = _NEEDLES) -> Iterator[Path]:
+def holding(folder: Path, search: Search = OURS) -> Iterator[Path]:
     """Files and links below a folder whose name, target or content has a key. Links are not followed."""
     for place, folders, names in os.walk(folder):
         for name in (*folders, *names):
             path = os.path.join(place, name)  # noqa: PTH118  thousands of times
-            if _holds(os.fsencode(name), sought) or _in_file(path, sought):
+            if search.hits(os.fsencode(name)) or _in_file(path, search):
                 yield Path(path)
 
 
-def _in_file(path: str, sought: Iterable[bytes]) -> bool:
+def _in_file(path: str, search: Search) -> bool:
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
-            return _holds(os.fsencode(os.readlink(path)), sought)  # noqa: PTH115
+            return search.hits(os.fsencode(os.readlink(path)))  # noqa: PTH115
         if not stat.S_ISREG(found.st_mode) or not found.st_size:
             return False
         with open(path, "rb") as file:  # noqa: PTH123
             if found.st_size <= 1 << 16:
-                return told(file.read(), sought)
+                return told(file.read(), search)
             with mmap.mmap(file.fileno(), min(found.st_size, _MOST), access=mmap.ACCESS_READ) as data:
-                return told(data, sought)
+                return told(data, search)
     except (OSError, ValueError):  # gone meanwhile, or shortened
         return False

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from tests.security.canary import drawn, holding, needles, told
+from tests.security.canary import Search, drawn, holding, told
 from tests.security.left_behind import Processes, below_the_folders_of, locks
 
 PLANTED = drawn()  # one that the suite's own search does not look for
 RAW = PLANTED.encode()
-SOUGHT = needles(PLANTED)
+SOUGHT = Search(PLANTED)
 HIDDEN: dict[str, bytes] = {
     "plain": b"Authorization: Bearer " + RAW,
     "json": json.dumps({"headers": {"x": f'"{PLANTED}"'}}).encode(),
@@ -41,7 +41,7 @@ HIDDEN: dict[str, bytes] = {
 def test_a_key_is_found_however_it_is_written(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "small").write_bytes(data)
-    (tmp_path / "a" / "innocent").write_bytes(drawn().encode())
+    (tmp_path / "a" / "innocent").write_bytes(drawn(tag=PLANTED).encode())
     assert list(holding(tmp_path, SOUGHT)) == [tmp_path / "a" / "b" / "small"]
 
 
@@ -56,7 +56,7 @@ def test_a_key_is_found_in_large_files_names_links_and_archives(tmp_path: Path) 
 
 
 def test_what_is_no_key_is_none() -> None:
-    assert not told(b"no key, and no " + drawn().encode() + b" either", SOUGHT)
+    assert not told(b"no key, and no " + drawn(tag=PLANTED).encode() + b" either", SOUGHT)
 
 
 def test_processes_that_outlive_a_test_are_named_with_it(tmp_path: Path) -> None:
