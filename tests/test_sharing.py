@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,9 @@ from acr_cli import build
 from acr_cli.build.sharing import Redacting, embedder, team
 from acr_cli.context.embedding import MiniLM
 from acr_cli.errors import ConfigurationError
+from acr_cli.events import AttemptFinished, Event, Notice
 from acr_cli.memory.store import Memory
+from acr_cli.records import Attempt
 from acr_cli.settings import Settings
 from tests.memory.outcomes import make_outcome
 
@@ -111,3 +114,65 @@ def test_a_team_that_was_not_reached_is_told_after_the_next_run(settings: Settin
     told = build.settle(alone)
     assert told.startswith("The team memory at 127.0.0.1 did not take part")
     assert told.endswith("1 of yours wait.")
+
+
+ENDED = AttemptFinished(step="s1", attempt=Attempt(candidate="weak"))
+
+
+def settlers() -> list[str]:
+    """Commands of the children of this process that are to settle memory, zombies left out."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            command = stat.with_name("cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+        if parent == os.getpid() and "acr_cli.memory settle" in command:
+            found.append(command.strip())
+    return found
+
+
+def test_what_settles_is_started_once_when_the_first_attempt_has_ended(settings: Settings) -> None:
+    settings.home.mkdir(parents=True)
+    heard: list[Event] = []
+    with build.Settling(lambda: settings) as settling:
+        emit = settling.hearing(heard.append)
+        emit(Notice(level="info", text="begins"))
+        before = settlers()
+        emit(ENDED)
+        emit(ENDED)
+        (command,) = settlers()
+        build.memory(settings).remember(make_outcome("a"))
+        told = settling.end()
+    assert (before, settlers(), told) == ([], [], "")
+    assert command.endswith("ahead")
+    assert [event.type for event in heard] == ["notice", "attempt", "attempt"]
+    assert build.memory(settings).stats().collection.documents == 1
+
+
+@pytest.mark.parametrize("changed", [{"plan_only": True}, {"memory_url": "http://127.0.0.1:9"}])
+def test_nothing_is_started_ahead_of_a_plan_or_for_a_team(
+    settings: Settings, changed: dict[str, object]
+) -> None:
+    settings.home.mkdir(parents=True)
+    with build.Settling(lambda: replace(settings, **changed)) as settling:  # type: ignore[arg-type]
+        settling.hearing(lambda _: None)(ENDED)
+        assert settlers() == []
+
+
+def test_what_settles_goes_with_a_run_that_comes_to_no_end(settings: Settings) -> None:
+    settings.home.mkdir(parents=True)
+    with build.Settling(lambda: settings) as settling:
+        settling.hearing(lambda _: None)(ENDED)
+        assert len(settlers()) == 1
+    assert settlers() == []
+
+
+def test_where_it_cannot_be_started_ahead_it_is_at_the_end(settings: Settings) -> None:
+    with build.Settling(lambda: settings) as settling:
+        settling.hearing(lambda _: None)(ENDED)  # there is no home yet
+        assert settlers() == []
+        build.memory(settings).remember(make_outcome("a"))
+        assert settling.end() == ""
+    assert build.memory(settings).stats().collection.documents == 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from acr_cli.build.replaying import replay
     from acr_cli.build.resuming import ended, flags_of, resume
     from acr_cli.build.routing import route
-    from acr_cli.build.sharing import export_memory, import_memory, reindex, settle, synchronise
+    from acr_cli.build.sharing import Settling, export_memory, import_memory, reindex, settle, synchronise
     from acr_cli.build.warming import warm
 
 _WHERE = {
@@ -38,7 +38,7 @@ _WHERE = {
     "replaying": ("replay",),
     "resuming": ("ended", "flags_of", "resume"),
     "routing": ("route",),
-    "sharing": ("export_memory", "import_memory", "reindex", "settle", "synchronise"),
+    "sharing": ("Settling", "export_memory", "import_memory", "reindex", "settle", "synchronise"),
     "warming": ("warm",),
 }
 
@@ -51,6 +51,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Settling",
     "apply_run",
     "candidates",
     "detect",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING, Self
 
 from acr_cli.build.keeping import memory
 from acr_cli.errors import AcrError, ConfigurationError
+from acr_cli.events import AttemptFinished, Emit, Event
 from acr_cli.protocols import Embedder
 from acr_cli.redaction import redact
 from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
+    from acr_cli.memory.apart import Ahead
     from acr_cli.memory.exchange import Taken
     from acr_cli.memory.reindex import Reindexed
     from acr_cli.memory.team import Server, Synchronised
@@ -125,12 +129,57 @@ def synchronise(settings: Settings) -> Synchronised:
     return done
 
 
-def settle(settings: Settings) -> str:
+class Settling:
+    """What memory does at the end of a run, once around all of it; `settings` are asked for when needed.
+
+    The process that settles is started when the first attempt has ended, so that it is ready once its tests
+    have run. Where the run comes to no end, that process goes with this context."""
+
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        self._settings = settings
+        self._lock = Lock()
+        self._heard = False
+        self._ahead: Ahead | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ahead is not None:
+            with suppress(KeyboardInterrupt):  # what the run came to stands
+                self._ahead.end()
+
+    def hearing(self, emit: Emit) -> Emit:
+        """`emit`, which also learns when it is time to start."""
+
+        def both(event: Event) -> None:
+            if isinstance(event, AttemptFinished):
+                self._start()
+            emit(event)
+
+        return both
+
+    def _start(self) -> None:
+        with self._lock:
+            first, self._heard = not self._heard, True
+        settings = self._settings()
+        # Nothing runs beside a plan; and of a shared memory more is done afterwards, which takes its time.
+        if first and not settings.plan_only and not settings.memory_url:
+            with suppress(OSError):  # then it is started at the end
+                self._ahead = memory(settings).ahead()
+
+    def end(self) -> str:
+        """As `settle`, after the run."""
+        return settle(self._settings(), self._ahead)
+
+
+def settle(settings: Settings, ahead: Ahead | None = None) -> str:
     """After a run: bring what is built from the journal up to date, and begin to synchronise with the team.
 
-    A line where the user should hear of something, else "". Never raises for it."""
+    `ahead` is a process that was started for it. A line where the user should hear of something, else "".
+    Never raises for it."""
     store = memory(settings)
-    store.settle()
+    store.settle(ahead)
     try:
         server = team(settings)
         if server is not None:

@@ -141,20 +141,21 @@ def carried_out(
     """A run on the screen, or as JSON lines: its events, its result, and what memory does afterwards.
 
     `work` is given where events go, and what ends the spinner. The exit code."""
-    emit, close, finish = _sinks(invocation, lines, plans=not settings().plan_only)
-    try:
-        result = work(emit, close)
-    finally:
-        close()
-    invocation.on_failure = None  # what the run came to is known
-    with suppress(BrokenPipeError, KeyboardInterrupt):  # seen enough; the exit code says how the run ended
-        finish(result)
-    with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
-        from acr_cli import build
+    from acr_cli.build import Settling
 
-        told = build.settle(settings())
-        if told and not invocation.quiet:
-            sys.stderr.write(f"{told}\n")
+    emit, close, finish = _sinks(invocation, lines, plans=not settings().plan_only)
+    with Settling(settings) as settling:
+        try:
+            result = work(settling.hearing(emit), close)
+        finally:
+            close()
+        invocation.on_failure = None  # what the run came to is known
+        with suppress(BrokenPipeError, KeyboardInterrupt):  # seen enough; the exit code says how it ended
+            finish(result)
+        with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
+            told = settling.end()
+            if told and not invocation.quiet:
+                sys.stderr.write(f"{told}\n")
     return result.exit_code
 
 

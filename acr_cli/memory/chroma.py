@@ -16,6 +16,12 @@ SECONDS = 30.0  # for one request to a server
 SPACE: Any = {"hnsw": {"space": "cosine"}}
 
 
+def load() -> None:
+    """Import all that a client of a folder needs."""
+    import chromadb.api.rust
+    import chromadb.telemetry.product.posthog  # noqa: F401  named by Chroma's settings, not imported by it
+
+
 def open_folder(path: Path) -> Any:
     """A client of a folder; its declared type lacks `close`. May raise or hang when the folder is damaged."""
     import chromadb

@@ -5,15 +5,13 @@ index, even with a lock around each write while their clients live on; so each s
 the collection, checks it (its count and a few probe queries), adds what is missing, deletes what was evicted,
 and closes it. What is wrong in any way is deleted and built anew, a limited number of outcomes at a time, so
 that nobody waits long. A damaged index can hang or kill the process that reads it: settling therefore runs in
-a child process (`python -m acr_cli.memory`), whose crash or silence is treated as damage.
+a child process, see `apart`.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -44,7 +42,7 @@ LIMIT = 2_000  # outcomes added in one settling
 PROBES = 16
 PROBE_DISTANCE = 1e-3  # cosine distance of a vector from itself, rounding included
 PAGE = 1_000  # ids asked of Chroma at once; it fails on very many
-CHILD_SECONDS = 60.0
+LOCK_SECONDS = 60.0
 FORGETS_NOTHING = Decay()
 
 
@@ -61,24 +59,6 @@ class Synced:
     removing: int = 0  # of a batch that may be gone, in part
 
 
-def settle_apart(folder: Path, decay: Decay) -> str:
-    """Bring snapshot and collection in `folder` (HOME/memory) up to date in a child process; one line for
-    the user.
-
-    Never raises for a busy or broken collection: a broken one is built anew, a busy one left alone."""
-    if not (folder / JOURNAL).exists():
-        return "nothing to index yet"
-    line = reason = ""
-    for _ in range(2):
-        line, reason = _child(folder, decay)
-        if line:
-            return line
-        # Without its notes a collection counts as damaged: the second try starts from nothing.
-        with suppress(OSError):
-            (folder / FOLDER / NOTES).unlink(missing_ok=True)
-    return f"the Chroma collection could not be built ({reason}); memory itself is unharmed"
-
-
 def discard(folder: Path) -> bool:
     """Take the collection away, as what is in it was forgotten; False where another process holds it.
 
@@ -88,7 +68,7 @@ def discard(folder: Path) -> bool:
     if not (folder / FOLDER).exists():
         return True
     try:
-        with FileLock(folder / LOCK, timeout=CHILD_SECONDS, mode=FILE_MODE):
+        with FileLock(folder / LOCK, timeout=LOCK_SECONDS, mode=FILE_MODE):
             shutil.rmtree(folder / FOLDER)
     except Timeout:
         return False
@@ -115,40 +95,6 @@ def read_notes(folder: Path) -> Synced | None:
         return None
 
 
-def _child(folder: Path, decay: Decay) -> tuple[str, str]:
-    """(the child's line, "") or ("", why there is none)."""
-    # -P: the folder that acr was started in is the user's repository, and nothing is imported from there.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "acr_cli.memory",
-        "settle",
-        str(folder.absolute()),
-        repr(decay.half_life),
-    ]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=CHILD_SECONDS,
-            check=False,
-            text=True,
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired:
-        return "", f"no answer in {CHILD_SECONDS:.0f} s"
-    except OSError as error:
-        return "", str(error)
-    lines = done.stdout.strip().splitlines()
-    if done.returncode == 0 and lines:
-        return lines[-1], ""
-    told = done.stderr.strip().splitlines()
-    return "", told[-1][:200] if told else f"exit code {done.returncode}"
-
-
 # --- in the child process -------------------------------------------------------------------------
 
 
@@ -159,7 +105,7 @@ class _WrongCollectionError(Exception):
 def settle(folder: Path, decay: Decay = FORGETS_NOTHING, *, limit: int = LIMIT) -> str:
     """Bring snapshot and collection up to date in this process; one line for the user.
 
-    At most `limit` outcomes are added. May raise or hang when the collection is damaged: see `settle_apart`.
+    At most `limit` outcomes are added. May raise or hang when the collection is damaged: see `apart`.
 
     Raises: StoreError when the journal cannot be read."""
     from filelock import FileLock, Timeout

@@ -14,7 +14,8 @@ from typing import Any
 
 from acr_cli.errors import StoreError, UsageError
 from acr_cli.memory import snapshot
-from acr_cli.memory.collection import JOURNAL, discard, settle_apart, state
+from acr_cli.memory.apart import Ahead, settle_apart
+from acr_cli.memory.collection import JOURNAL, discard, state
 from acr_cli.memory.encoding import Row, decode, encode
 from acr_cli.memory.exchange import Refused, Taken
 from acr_cli.memory.journal import Forgotten, Journal
@@ -245,14 +246,19 @@ class Memory:
         with self._journal.view() as view:
             return {} if view is None else view.accepted()
 
-    def settle(self) -> None:
+    def ahead(self) -> Ahead:
+        """A process that will be quick to settle, started now. Raises: OSError where none can be."""
+        return Ahead(self.folder, self._decay)
+
+    def settle(self, ahead: Ahead | None = None) -> None:
         """Bring what is built from the journal up to date: the snapshot and the Chroma collection.
 
-        `settled` says what became of it. Never raises for it."""
+        `ahead` does it if it still can, and is gone afterwards. `settled` says what became of it; nothing is
+        raised for it."""
         self._take_up()
         with suppress(StoreError):  # the next settling tries again
             self._journal.overwrite()
-        self.settled = settle_apart(self.folder, self._decay)
+        self.settled = settle_apart(self.folder, self._decay, ahead)
 
     def close(self) -> None:
         """Let go of the files; the next use opens them again."""
