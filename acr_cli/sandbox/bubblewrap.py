@@ -284,7 +284,6 @@ class BubblewrapSession(Copy):
             started.ready()
             if gate is not None:
                 gate.listen(started.listener(PORT))
-            started.go()
             return watch(started.process, limits=limits, disk=self._disk, kill=started.kill)
 
     def _command(self, argv: Sequence[str], limits: Limits) -> list[str]:

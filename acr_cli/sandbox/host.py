@@ -26,7 +26,7 @@ from acr_cli.sandbox.caches import packages_of
 from acr_cli.sandbox.copies import Copy, private_copy, sweep_copies
 from acr_cli.sandbox.interpreter import base_interpreter, cached_environment, users_environment
 from acr_cli.sandbox.languages import prepare_each
-from acr_cli.sandbox.process import descendants, in_session, watch
+from acr_cli.sandbox.process import WAITING, descendants, in_session, watch
 
 _HANDED_ON = frozenset(
     (
@@ -145,9 +145,8 @@ class HostSession(Copy):
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
         try:
             process = subprocess.Popen(
-                # Through sh, so that a program that does not exist is exit code 127, as elsewhere.
-                ["/bin/sh", "-c", 'exec "$@"', "sh", *argv],
-                stdin=subprocess.DEVNULL,
+                ["/bin/sh", "-c", WAITING, "sh", *argv],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env={**self._sandbox.variables, **(environment or {})},

@@ -27,6 +27,9 @@ _LAST_WORDS = 0.3  # seconds for what is still in the pipe
 _CHUNK = 1 << 16
 _OWN = 2  # what runs a command may be two processes of its own
 KILLED = 128 + signal.SIGKILL
+# What runs first: an interrupt while the command is being started closes its input, and it never runs. And a
+# program that does not exist is exit code 127, as elsewhere.
+WAITING = 'read -r _ || exit 125; exec "$@" </dev/null'
 
 
 def watch(
@@ -37,16 +40,21 @@ def watch(
     kill: Callable[[], None],
     family: Callable[[], Sequence[int]] | None = None,
 ) -> CommandResult:
-    """Wait for a command that was started with `stdout=PIPE`, then kill all that it has left behind.
+    """Let a command begin, and wait for it, then kill all that it has left behind.
+
+    It was started with `stdin=PIPE, stdout=PIPE`, and waits for a line (`WAITING`).
 
     `kill` must end every process of the command, and may be called more than once; on any exception it is
     called too. `family` gives the ids of these processes; by default all below the first."""
-    assert process.stdout is not None  # noqa: S101  the caller started it so
+    assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018  the caller started it so
     everyone = family or partial(descendants, process.pid)
     begun = time.monotonic()
     output = HeadAndTail(limits.output_bytes)
     verdict = ""
     try:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(b"\n")
+            process.stdin.close()
         os.set_blocking(process.stdout.fileno(), False)
         verdict = _until_over(process, output, everyone, limits=limits, disk=disk)
         seconds = time.monotonic() - begun

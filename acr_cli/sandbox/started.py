@@ -18,18 +18,18 @@ from acr_cli.errors import SandboxBroken
 from acr_cli.protocols import Limits
 from acr_cli.sandbox import seccomp
 from acr_cli.sandbox.listening import listener_in
+from acr_cli.sandbox.process import WAITING
 
 _LARGEST_FILE = 2 * 1024**3
 
 # What runs first inside. bwrap binds the sandbox's life to its own only when this is running; until then it
-# would outlive an acr that is killed. So it says that it runs and waits for a word, and ends without one.
-# And a program that does not exist is exit code 127 here, and no failure of bwrap.
+# would outlive an acr that is killed. So it says that it runs, and waits.
 _READY = b"acr: ready\n"
-FIRST = 'echo "acr: ready"; read -r _ || exit 125; exec "$@" </dev/null'
+FIRST = f'echo "acr: ready"; {WAITING}'
 
 
 class Started:
-    """A bwrap that waits with its command until `go`, so that limits bind from the command's first moment."""
+    """A bwrap that waits with its command, so that limits bind from the command's first moment."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._status, status_in = os.pipe()
@@ -129,12 +129,6 @@ class Started:
         """A socket that listens inside, on the loopback. Raises: SandboxUnavailable."""
         assert self._first is not None  # noqa: S101  it is ready
         return listener_in(self._first, port)
-
-    def go(self) -> None:
-        """Let the command begin."""
-        assert self.process.stdin is not None  # noqa: S101  made so
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(b"\n")
 
     def kill(self) -> None:
         """End pid 1 of the sandbox, with which the kernel ends all others; wait until they are gone."""
