@@ -30,6 +30,7 @@ class Guard:
     test: str
 
 
+_KEYS = "tests/security/test_keys.py"
 _LEAVES = "tests/security/test_nothing_leaves_the_tree.py"
 _SEES = "tests/security/test_what_a_sandbox_sees.py"
 _RUNS = "tests/security/test_no_code_of_a_repository_runs.py"
@@ -82,6 +83,27 @@ GUARDS = (
         text="flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC",
         instead="flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC",
         test=f"{_LEAVES}::test_what_a_command_makes_leads_nowhere",
+    ),
+    Guard(
+        name="names that not every system can hold",
+        file="acr_cli/worktree/tree.py",
+        text="            if not _is_portable(inside):",
+        instead="            if False:",
+        test=f"{_LEAVES}::test_a_hostile_path_is_refused_and_named",
+    ),
+    Guard(
+        name="names that other systems take for another",
+        file="acr_cli/worktree/tree.py",
+        text="if twin := _twin(root, inside):",
+        instead="if twin := '':",
+        test=f"{_LEAVES}::test_a_hostile_path_is_refused_and_named",
+    ),
+    Guard(
+        name="detection behind links out of the tree",
+        file="acr_cli/toolchains/python_detect.py",
+        text="return path if path.is_relative_to(tree.resolve()) else None",
+        instead="return path",
+        test=f"{_LEAVES}::test_detection_reads_nothing_behind_links_out_and_waits_for_no_pipe",
     ),
     # 3: code runs only in the sandbox
     Guard(
@@ -217,6 +239,20 @@ GUARDS = (
         text='        text = text.replace(key, "***")',
         instead="        text = text.strip()",
         test=f"{_GATEWAY}::test_a_refused_key_is_named_by_its_variable_and_never_shown",
+    ),
+    Guard(
+        name="redirects of a provider",
+        file="acr_cli/models/gateway.py",
+        text="client.follow_redirects = False",
+        instead="pass",
+        test=f"{_KEYS}::test_no_key_follows_a_redirect",
+    ),
+    Guard(
+        name="keys in the environment of git",
+        file="acr_cli/worktree/hardened_git.py",
+        text='return {name: "" for name in os.environ if',
+        instead='return {name: "" for name in () if',
+        test=f"{_KEYS}::test_git_is_given_no_key",
     ),
     # 5: injected orders
     Guard(

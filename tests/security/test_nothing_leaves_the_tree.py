@@ -90,12 +90,13 @@ def test_a_hostile_path_is_refused_and_named(
     for path in PATHS:
         asks = {
             "edit": call("edit", {"path": path, "search": "mine", "replace": "evil"}),
-            "edit-new": call("edit", {"path": path, "replace": "evil\n"}),
+            "edit-new": call("edit", {"path": path, "search": "", "replace": "evil\n"}),
             "keep": call("run", {"command": "true", "keep": [path]}),
         }[tool]
         budget = RunBudget(max_cost=1.0, max_steps=20, max_time=900, clock=lambda: 0.0)
         said = refusals([asks, DONE], tree, sandbox, budget)
         assert len(said) == 1, path
+        assert said[0].startswith(repr(path)[:100]), path
         assert (state(tree.root), state(outside), tree.changed(start)) == (inside, around, ()), path
     assert (tree.directory / "config").read_bytes() == git_config
     assert not (tmp_path / "evil").exists()
