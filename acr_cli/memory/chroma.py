@@ -18,12 +18,14 @@ SPACE: Any = {"hnsw": {"space": "cosine"}}
 
 def load() -> None:
     """Import all that a client of a folder needs."""
+    _read_no_dotenv()
     import chromadb.api.rust
     import chromadb.telemetry.product.posthog  # noqa: F401  named by Chroma's settings, not imported by it
 
 
 def open_folder(path: Path) -> Any:
     """A client of a folder; its declared type lacks `close`. May raise or hang when the folder is damaged."""
+    _read_no_dotenv()
     import chromadb
 
     return chromadb.PersistentClient(path=str(path), settings=_settings())
@@ -40,6 +42,7 @@ def open_server(
     seconds: float = SECONDS,
 ) -> Any:
     """A client of a server, each request of which ends after `seconds`. Raises: ServerFailed."""
+    _read_no_dotenv()
     import chromadb
     import httpx
 
@@ -98,6 +101,7 @@ class ServerFailed(StoreError):
 @contextmanager
 def failures(host: str) -> Iterator[None]:
     """What a server's client raises, as `ServerFailed`."""
+    _read_no_dotenv()
     import httpx
     from chromadb.errors import ChromaError
 
@@ -115,3 +119,17 @@ def _settings() -> Any:
     from chromadb.config import Settings
 
     return Settings(anonymized_telemetry=False)
+
+
+def _read_no_dotenv() -> None:
+    """Chroma takes settings from `.env` of the folder that acr is called in, as it is imported and later: a
+    repository's own could name classes to load, addresses to report to, and whom not to check."""
+    from pydantic_settings import DotEnvSettingsSource
+
+    made = DotEnvSettingsSource.__init__
+    if made.__name__ != "without":
+
+        def without(self: DotEnvSettingsSource, settings_cls: Any, env_file: Any = None, **more: Any) -> None:  # noqa: ARG001
+            made(self, settings_cls, None, **more)
+
+        DotEnvSettingsSource.__init__ = without  # type: ignore[method-assign,assignment]
