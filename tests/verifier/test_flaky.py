@@ -84,6 +84,22 @@ def test_a_test_that_fails_only_among_others_is_a_target(bench: MakeBench) -> No
     evidence(at.attempt(baseline, {"calc.py": wrong.replace("return table", "return []")}), Passed)
 
 
+def test_a_target_with_parameters_and_fixtures_is_cleared_at_once(bench: MakeBench, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    test = (
+        "import pathlib\nimport pytest\n\n\n@pytest.fixture\ndef own(tmp_path):\n"
+        "    assert not list(tmp_path.iterdir())\n    (tmp_path / 'x').touch()\n    return 3\n\n\n"
+        "@pytest.mark.parametrize('n', [1])\ndef test_add(own, n):\n    from calc import add\n"
+        f"    with pathlib.Path({str(runs)!r}).open('a') as file:\n        file.write('x')\n"
+        "    assert add(n, 2) == own\n"
+    )
+    at = bench({"calc.py": WRONG, "test_a.py": test})
+    baseline = at.baseline()
+    runs.unlink()
+    evidence(at.attempt(baseline, {"calc.py": RIGHT}), Passed)
+    assert runs.read_text() == "xxx"  # once among all others and twice again, in one process
+
+
 @pytest.mark.parametrize("test", ["pytest", "python -m unittest"])
 def test_a_target_that_passes_only_sometimes_is_not_fixed(
     bench: MakeBench, tmp_path: Path, test: str

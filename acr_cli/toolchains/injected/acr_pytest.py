@@ -198,7 +198,7 @@ def _run_again(session: Any) -> None:
             if time.monotonic() > end or not hasattr(item, "_initrequest"):
                 return
             item._initrequest()  # noqa: SLF001 - as plugins do that run a test again
-            reports = runtestprotocol(item, log=False, nextitem=item if left else None)
+            reports = runtestprotocol(item, log=False, nextitem=item.parent if left else None)
             passed = all(report.passed for report in reports)
             os.write(STDERR, f"\n{CANARY} {'passed' if passed else 'failed'} again: {item.nodeid}\n".encode())
 
