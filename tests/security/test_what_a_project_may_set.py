@@ -1,8 +1,11 @@
-"""Every key, set to anything in a repository's file: it narrows what the user has, or does nothing."""
+"""Every key, set to anything in a repository's file: it narrows what the user has, or does nothing; and what
+other programs and libraries would take from such a folder does nothing."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,14 @@ from hypothesis import strategies as st
 from acr_cli.errors import ConfigurationError
 from acr_cli.settings import KEYS, Key, Settings, load
 from acr_cli.settings.sources import _STRICTEST
+from acr_cli.testing.answers import Say
+from acr_cli.testing.loopback import LoopbackServer
+from tests.end_to_end.conftest import RIGHT, SLUG, result_of
+from tests.security import canary
+from tests.security.test_injected_orders import listening
+
+Acr = Callable[..., subprocess.CompletedProcess[str]]
+MENDS = Say(text=f"slug.py\n```\n{RIGHT}```\n")
 
 MODELS = ("a", "ab", "abc", "b", "b/c", "openai/gpt-5", "openai/gpt-5-mini", "openai/gpt-55")
 PATTERNS = (
@@ -159,3 +170,120 @@ def test_tables_of_models_do_nothing(place: Path) -> None:
     after, warnings = loaded(place, "", table)
     assert after == before
     assert "'model' is ignored" in warnings[0]
+
+
+# --- settings of other programs and libraries, in the folder that acr is called in -------------------------
+
+VARIABLES = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "OPENAI_BASE_URL"),
+    *("OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "GEMINI_API_BASE", "ACR_MEMORY_URL"),
+    *("CHROMA_OTEL_COLLECTION_ENDPOINT", "PIP_INDEX_URL", "UV_INDEX_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+)
+SETTINGS_OF_CHROMA = {
+    "CHROMA_SERVER_HTTP_PORT": "no number",  # which ends its import
+    "CHROMA_API_IMPL": "evil.Api",
+    "CHROMA_PRODUCT_TELEMETRY_IMPL": "evil.Telemetry",
+    "CHROMA_OTEL_GRANULARITY": "all",
+    "CHROMA_SERVER_SSL_VERIFY": "false",
+    "ANONYMIZED_TELEMETRY": "true",
+    "PERSIST_DIRECTORY": "evil",
+    "ALLOW_RESET": "true",
+}
+
+
+def of_other_programs(port: int, marks: Path) -> dict[str, str]:
+    """What programs and libraries take from where they are called: all leads to a port, or leaves a mark."""
+    url = f"http://thief:stolen@127.0.0.1:{port}"
+    variables = {
+        **dict.fromkeys(VARIABLES, url),
+        **SETTINGS_OF_CHROMA,
+        "DOCKER_HOST": f"tcp://127.0.0.1:{port}",
+        "ACR_SANDBOX": "none",
+        "ACR_MAX_COST": "1000",
+        "SSL_CERT_FILE": "/dev/null",
+        "REQUESTS_CA_BUNDLE": "/dev/null",
+        "KEY_OF_THE_TESTS": "theirs",
+        "LITELLM_LOG": "DEBUG",
+        "OPENAI_API_KEY": "theirs",
+        "PYTHONPATH": ".",
+    }
+    code = f"import pathlib\npathlib.Path({str(marks)!r}, __name__).touch()\n"
+    model = f"model_list:\n- model_name: '*'\n  litellm_params: {{model: openai/right, api_base: {url}}}\n"
+    modules = (
+        *("sitecustomize", "usercustomize", "litellm", "docker", "evil", "chromadb/__init__", "pip/__main__"),
+        *("git/__init__", "httpx", "pydantic_settings", "dotenv"),
+    )
+    return {
+        **{f"{name}.py": code for name in modules},
+        ".env": "".join(f"{name}={value}\n" for name, value in variables.items()),
+        ".envrc": "".join(f"export {name}={value}\n" for name, value in variables.items()),
+        ".netrc": "default login thief password stolen\nmachine 127.0.0.1 login thief password stolen\n",
+        "pip.conf": f"[global]\nindex-url = {url}/simple\nproxy = {url}\n",
+        ".npmrc": f"registry={url}\nproxy={url}\n",
+        ".pypirc": f"[distutils]\nindex-servers = x\n[x]\nrepository = {url}\n",
+        ".docker/config.json": json.dumps(
+            {"currentContext": "evil", "proxies": {"default": {"httpProxy": url}}}
+        ),
+        ".gitconfig": f"[core]\n\tfsmonitor = touch {marks}/gitconfig\n[http]\n\tproxy = {url}\n",
+        "litellm_config.yaml": model,
+        "proxy_server_config.yaml": model,
+        ".python-version": f"3.99.0\n../../../../../..{marks}\n",
+        ".tool-versions": "python 3.99.0\nnodejs 99\n",
+        "uv.toml": f'index-url = "{url}/simple"\npython-preference = "only-managed"\n',
+        "pyvenv.cfg": "home = /nowhere\ninclude-system-site-packages = true\n",
+        ".chroma/chroma.sqlite3": "none",
+        "chroma/chroma.sqlite3": "none",
+    }
+
+
+ALIKE = (
+    ("doctor", "--json"),
+    ("config", "show", "--origin"),
+    ("models", "list", "--json"),
+    ("completion", "--values", "models"),
+    ("route", "join the words", "--json"),
+)
+"""Commands that say what they would do with whom, and say the same in every folder."""
+
+
+def test_settings_of_other_programs_have_no_effect(
+    acr: Acr, git_repo: Callable[..., Path], tmp_path: Path, pool: Callable[..., None], acr_home: Path
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    with listening() as (port, heard), LoopbackServer({"right": lambda _: MENDS}) as server:
+        pool(server, {"right": 1.0})
+        plain, theirs = (
+            git_repo({**SLUG, **more}, name=f"{name}/slug")
+            for name, more in (("plain", {}), ("theirs", of_other_programs(port, marks)))
+        )
+        for command in ALIKE:
+            there = [acr(*command, cwd=place) for place in (plain, theirs)]
+            said = [(done.returncode, done.stdout.replace(str(theirs), str(plain))) for done in there]
+            assert said[0] == said[1], command
+            assert there[0].returncode == 0, (command, there[0].stderr)
+        done = acr("fix", "--json", "--sandbox", "bubblewrap", "--model", "openai/right", cwd=theirs)
+        stats = acr("memory", "stats", "--json", cwd=theirs)
+        listed = acr("memory", "list", cwd=theirs)
+    assert result_of(done.stdout)["status"] == "fixed", done.stderr
+    assert {request.key for request in server.requests} == {canary.KEY}
+    assert json.loads(stats.stdout)["outcomes"] == 1
+    assert "openai/right" in listed.stdout
+    assert (heard, list(marks.iterdir())) == ([], [])
+    assert list(acr_home.rglob("chroma.sqlite3"))
+
+
+def test_chroma_takes_nothing_from_the_folder_it_is_called_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from chromadb.config import Settings as OfChroma
+
+    from acr_cli.memory import chroma
+
+    chroma.load()
+    monkeypatch.chdir(tmp_path)
+    expected = chroma._settings()
+    odd = {name: "evil" for name, field in OfChroma.model_fields.items() if "str" in str(field.annotation)}
+    assert "chroma_api_impl" in odd
+    (tmp_path / ".env").write_text("".join(f"{name.upper()}={value}\n" for name, value in odd.items()))
+    assert chroma._settings() == expected
