@@ -22,7 +22,7 @@ from acr_cli.agent.working import Patience, TextWork, ToolWork
 from acr_cli.errors import ProviderError, SandboxUnavailable
 from acr_cli.events import Emit, Notice
 from acr_cli.parts import load
-from acr_cli.protocols import Budget, EditFormat, FormatScores, Gateway, Sandbox, Tree
+from acr_cli.protocols import Budget, EditFormat, FormatScores, Gateway, Limits, Sandbox, Tree
 from acr_cli.records import Attempt, Candidate, Step, StepKind
 
 BUILTIN_FORMATS: Mapping[str, str] = MappingProxyType(
@@ -35,7 +35,7 @@ class Agent:
     """A `Backend` for every kind of step.
 
     `transcripts` is where conversations are kept, None keeps none; `repomap` draws large repositories;
-    `scores` knows which edit format each candidate gets right."""
+    `scores` knows which edit format each candidate gets right; `limits` bind what models run."""
 
     name = "agent"
 
@@ -48,6 +48,7 @@ class Agent:
         repomap: RepoMap | None = None,
         scores: FormatScores | None = None,
         test_runner: TestRunner = run_command,
+        limits: Limits | None = None,
         patience: Patience | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -57,6 +58,7 @@ class Agent:
         self._repomap = repomap or RepoMap(None)
         self._scores = scores or KeptScores(None)
         self._test_runner = test_runner
+        self._limits = limits or Limits()
         self._patience = patience or Patience()
         self._clock = clock
         self._told: set[str] = set()  # images that the user knows are not sent
@@ -86,7 +88,9 @@ class Agent:
         summary = void = ""
         calls = 0
         try:
-            with Toolbox(step, sight, sandbox, meter, test_runner=self._test_runner) as toolbox:
+            with Toolbox(
+                step, sight, sandbox, meter, test_runner=self._test_runner, limits=self._limits
+            ) as toolbox:
                 work = self._work(step, talk, toolbox, edit_format)
                 try:
                     summary = work.go()

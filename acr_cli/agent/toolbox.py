@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from types import MappingProxyType
 from typing import Any
@@ -81,9 +81,17 @@ class Toolbox:
     Raises from `use`: SandboxUnavailable and its kinds; all else is an answer to the model."""
 
     def __init__(
-        self, step: Step, sight: Sight, sandbox: Sandbox, budget: Budget, *, test_runner: TestRunner
+        self,
+        step: Step,
+        sight: Sight,
+        sandbox: Sandbox,
+        budget: Budget,
+        *,
+        test_runner: TestRunner,
+        limits: Limits,
     ) -> None:
         self._step = step
+        self._usual = limits
         self.sight = sight
         self.tree = sight.tree
         self._sandbox = sandbox
@@ -267,7 +275,8 @@ class Toolbox:
         return Result(text=f"{output}\n({ends})".lstrip(), ok=result.exit_code == 0)
 
     def _limits(self) -> Limits:
-        return Limits(seconds=max(1.0, min(_SECONDS, self._budget.remaining_seconds)))
+        seconds = min(_SECONDS, self._usual.seconds, self._budget.remaining_seconds)
+        return replace(self._usual, seconds=max(1.0, seconds))
 
     def _open_session(self) -> Session:
         if self._session is None:

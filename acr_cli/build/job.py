@@ -277,6 +277,7 @@ class Job:
             gateway=self.gateway(),
             emit=self.emit,
             transcripts=self.folder.path / "transcripts",
+            limits=self._limits(),
             repomap=repomap,
             scores=KeptScores(self.settings.home / "formats.json"),
         )
@@ -288,6 +289,7 @@ class Job:
             "repair": Repair(
                 emit=self.emit,
                 time_limit=self.settings.repair_time,
+                limits=self._limits(),
                 protected=lambda path: path in self.tests or any(each.protected(path) for each in toolchains),
             ),
         }

@@ -11,7 +11,7 @@ from typing import Any
 
 from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Progress, ToolCalled
-from acr_cli.protocols import Budget, Sandbox, Session, Tree
+from acr_cli.protocols import Budget, Limits, Sandbox, Session, Tree
 from acr_cli.records import Attempt, Candidate, Step, StepKind
 from acr_cli.repair import hints as hints_of
 from acr_cli.repair.campaign import Campaign, Found, Goal
@@ -51,8 +51,8 @@ class Repair:
     """Search-based program repair without a language model, as a backend.
 
     `time_limit`: seconds of one attempt. `workers`: candidates tried at a time (None: one for each core, at
-    most 4). `interpreter`: the Python of the sandbox (None: found there). `protected`: says of a path whether
-    it may not be changed (tests and their configuration)."""
+    most 4). `limits` bind what it runs, but for the time. `interpreter`: the sandbox's Python (None: found
+    there). `protected`: says of a path whether it may not be changed (tests and their configuration)."""
 
     name = "repair"
 
@@ -62,6 +62,7 @@ class Repair:
         emit: Emit,
         time_limit: float = 60.0,
         workers: int | None = None,
+        limits: Limits | None = None,
         interpreter: str | None = None,
         protected: Callable[[str], bool] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -69,6 +70,7 @@ class Repair:
         self.emit = emit
         self.time_limit = time_limit
         self.workers = workers if workers is not None else max(1, min(4, os.cpu_count() or 1))
+        self.limits = limits or Limits()
         self.interpreter = interpreter
         self.protected = protected or is_test_path
         self.clock = clock
@@ -124,7 +126,13 @@ class Repair:
         files = [path for path in tree.files() if path.endswith(table.extensions)]
         tests = [path for path in files if self.protected(path)]
         command = read_command(step.test_command)
-        driver = Driver(session, command=command, interpreter=self.interpreter, workers=self.workers)
+        driver = Driver(
+            session,
+            command=command,
+            interpreter=self.interpreter,
+            workers=self.workers,
+            limits=self.limits,
+        )
         self.emit(Progress(text="Looking at which lines the failing tests run"))
         targets = [case.id for case in step.failures]
         survey = driver.look(targets, tests, limit=SURVEY_SHARE * limit, each=_patience(step))

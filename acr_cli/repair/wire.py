@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -106,9 +106,17 @@ class Driver:
     Raises: SandboxBroken from every method, also when the driver dies or gives no answer."""
 
     def __init__(
-        self, session: Session, *, command: TestCommand, interpreter: str | None, workers: int
+        self,
+        session: Session,
+        *,
+        command: TestCommand,
+        interpreter: str | None,
+        workers: int,
+        limits: Limits,
     ) -> None:
+        """`limits` bind the driver and all candidates that it runs at a time together, but for the time."""
         self.session = session
+        self.limits = limits
         self.command = command
         self.workers = workers
         self.survey: dict[str, Any] = {}
@@ -124,7 +132,7 @@ class Driver:
     def _find_interpreter(self) -> str:
         usable = ""
         for name in dict.fromkeys((*self.command.interpreters, "python3", "python")):
-            result = self.session.run([name, "-X", "utf8", "-c", _PROBE])
+            result = self.session.run([name, "-X", "utf8", "-c", _PROBE], limits=self.limits)
             answer = re.search(r"acr (\d) (\d)", result.output)
             if result.exit_code == 0 and answer is not None and answer.group(1) == "1":
                 if answer.group(2) == "1" or self.command.runner == "unittest":
@@ -215,7 +223,7 @@ class Driver:
         self.session.put({question: json.dumps(request).encode()})
         result = self.session.run(
             [self.interpreter, "-X", "utf8", f"{scratch}/run.py", mode, question, answer],
-            limits=Limits(seconds=seconds),
+            limits=replace(self.limits, seconds=seconds),
         )
         data = self.session.get(answer)
         if data is None:

@@ -92,7 +92,9 @@ class Disk:
 
 def said(limits: Limits) -> bytes:
     """What is added to the output of a command that was ended for what it wrote. Pure."""
-    allowed = f"{limits.disk_bytes / 1024**3:.4g} GiB or {limits.files} files"
+    bytes_ = limits.disk_bytes / 1024**2
+    size = f"{bytes_:.4g} MiB" if bytes_ < 1024 else f"{bytes_ / 1024:.4g} GiB"
+    allowed = f"{size} or {limits.files} files"
     return f"\nacr: killed, for it wrote more than {allowed} to the disk, or filled it\n".encode()
 
 

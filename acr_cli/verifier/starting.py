@@ -11,6 +11,12 @@ from acr_cli.verifier import targets
 
 NO_CANARY = "The tests do not start with the test that must fail; a forged report is not seen by it."
 
+_REACHED = {
+    "the tests ran out of memory": "memory_limit",
+    "the tests wrote more to the disk than allowed": "disk_limit",
+}
+"""The setting behind a report's fault that is a limit."""
+
 
 def refuse_unstarted(plan: TestPlan, report: SuiteReport, seconds: float) -> None:
     """`seconds`: their time limit. Raises: BaselineCannotStart."""
@@ -18,6 +24,11 @@ def refuse_unstarted(plan: TestPlan, report: SuiteReport, seconds: float) -> Non
         raise BaselineCannotStart(
             f"The tests did not end within {seconds:.0f} s: {plan.command}.",
             hint="Name a faster test command with --test CMD, or raise `test_timeout` or --max-time.",
+        )
+    if limit := _REACHED.get(report.fault):
+        raise BaselineCannotStart(
+            f"{report.fault[:1].upper()}{report.fault[1:]}: {plan.command}.",
+            hint=f"Raise it with `acr config set {limit} SIZE`, or name another test command with --test CMD.",
         )
     if report.fault:
         raise BaselineCannotStart(

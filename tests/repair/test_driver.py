@@ -11,6 +11,7 @@ from textwrap import dedent
 import pytest
 
 from acr_cli.errors import SandboxBroken
+from acr_cli.protocols import Limits
 from acr_cli.repair.driver.survey import match
 from acr_cli.repair.mutation import Mutation
 from acr_cli.repair.wire import DRIVER, Driver, Result, read_command
@@ -54,7 +55,9 @@ def session(tmp_path: Path) -> Iterator[FolderSession]:
 
 
 def driver(session: FolderSession, command: str = "python -m pytest") -> Driver:
-    return Driver(session, command=read_command(command), interpreter=sys.executable, workers=2)
+    return Driver(
+        session, command=read_command(command), interpreter=sys.executable, workers=2, limits=Limits()
+    )
 
 
 def change(path: str, text: str, old: str, new: str) -> Mutation:
@@ -270,13 +273,21 @@ def test_coverage_and_parallel_options_of_the_repository_do_not_disturb(tmp_path
 
 
 def test_a_driver_that_cannot_run_is_a_broken_sandbox(session: FolderSession) -> None:
-    made = Driver(session, command=read_command("pytest"), interpreter="/nowhere/python", workers=1)
+    made = Driver(
+        session, command=read_command("pytest"), interpreter="/nowhere/python", workers=1, limits=Limits()
+    )
     with pytest.raises(SandboxBroken, match="exit code 127"):
         made.look(["tests/test_calc.py::test_double"], [], limit=10, each=1.0)
 
 
 def test_the_interpreter_is_found(session: FolderSession) -> None:
-    made = Driver(session, command=read_command(f"{sys.executable} -m pytest"), interpreter=None, workers=1)
+    made = Driver(
+        session,
+        command=read_command(f"{sys.executable} -m pytest"),
+        interpreter=None,
+        workers=1,
+        limits=Limits(),
+    )
     assert made.interpreter == sys.executable
 
 
