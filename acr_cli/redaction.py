@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
 from math import log2
 from typing import Any
 
@@ -41,7 +43,7 @@ _HARMLESS = (
     r"|tuple|object|self|is|was|are|not|and|or|the|an?|expired|invalid|missing|wrong|required|empty)\b(?!['\"]))"
 )
 
-_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
+_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
             r"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY( BLOCK)?-----.*?(?:-----END [^\n]*?-----|\Z)", re.DOTALL
@@ -51,9 +53,10 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"(?<![A-Za-z0-9])(?:{_KEYS})", re.VERBOSE), "[key]"),
     (re.compile(r"(hooks\.slack\.com/services/|discord(?:app)?\.com/api/webhooks/)[\w/-]+"), r"\1[key]"),
     (
-        re.compile(r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://)[^\s/@:'\"]*:[^\s/@'\"]+@", re.IGNORECASE),
+        re.compile(r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://)[^\s/@:'\"]*:[^\s/'\"]+@", re.IGNORECASE),
         r"\1[password]@",
     ),
+    (re.compile(r"((?<![a-z0-9+.-])(?:git\+)?https?://)(?!\[)[^\s/:'\"]+@", re.IGNORECASE), r"\1[password]@"),
     (
         re.compile(
             r"((?:proxy-)?authorization['\"]?\s*[:=]\s*['\"]?)(?!\[)(?:(?:bearer|basic|token|digest|negotiate)\s+)?"
@@ -84,11 +87,15 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"([?&;](?:sig|signature|key|sas|code|auth)=)(?!\[)[^\s&'\"]{8,}", re.IGNORECASE),
         r"\1[secret]",
     ),
+)
+_PEOPLE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![\w.+-])[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"), "[e-mail]"),
     (re.compile(r"(?<![\w.])(?:/home|/Users|/var/home|/export/home)/[^/\s:'\"]+"), "~"),
     (re.compile(r"(?<![\w./])/root(?=/)"), "~"),
     (re.compile(r"\b[A-Za-z]:\\+Users\\+[^\\\s:'\"]+"), "~"),
 )
+_NAME = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS)(_|$)|PASSWORD$|APIKEY$")
+_SHORTEST = 6  # of a key: what is shorter stands in many a text by chance
 _LONG = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{24,}(?![A-Za-z0-9+/_=-])")
 _HEX = re.compile(r"[0-9a-fA-F]{32,}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
@@ -96,9 +103,41 @@ _WORDS = re.compile(r"[A-Za-z]{2,}")
 
 def redact(text: str) -> str:
     """The text without what looks like a secret, an e-mail address or the name in a home folder."""
-    for pattern, instead in _RULES:
+    text = without_keys(text)
+    for pattern, instead in _PEOPLE:
         text = pattern.sub(instead, text)
     return _LONG.sub(lambda found: "[secret]" if _is_random(found[0]) else found[0], text)
+
+
+def without_keys(text: str) -> str:
+    """The text without keys and passwords only, for a setting or an address that is to be shown."""
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def key_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables that hold a key or a password, by their name or by what they hold."""
+    return tuple(name for name, value in environ.items() if value and (_is_telling(name) or _is_key(value)))
+
+
+def struck(text: str, environ: Mapping[str, str]) -> str:
+    """`redact`, and without what the variables that hold keys hold."""
+    for name in key_variables(environ):
+        if len(environ[name]) >= _SHORTEST:
+            text = text.replace(environ[name], "[key]")
+    return redact(text)
+
+
+def _is_telling(name: str) -> bool:
+    return _NAME.search(name) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_key(value: str) -> bool:
+    return without_keys(value) != value or (
+        "/" not in value and _LONG.fullmatch(value) is not None and _is_random(value)
+    )
 
 
 def redacted(value: Any) -> Any:

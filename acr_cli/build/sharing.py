@@ -12,7 +12,7 @@ from acr_cli.build.keeping import memory
 from acr_cli.errors import AcrError, ConfigurationError
 from acr_cli.events import AttemptFinished, Emit, Event
 from acr_cli.protocols import Embedder
-from acr_cli.redaction import redact
+from acr_cli.redaction import redact, without_keys
 from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def team(settings: Settings) -> Server | None:
     if settings.origins.get("memory.url", "").startswith("ACR_"):
         raise ConfigurationError(
             "memory.url counts in the config file only, since outcomes and the token go there.",
-            hint=f"acr config set memory.url {settings.memory_url}",
+            hint=f"acr config set memory.url {without_keys(settings.memory_url)}",
         )
     from acr_cli.memory.team import Server
 

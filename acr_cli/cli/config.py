@@ -11,7 +11,7 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation, here
 from acr_cli.cli.terminal import one_line
-from acr_cli.cli.toml import literal
+from acr_cli.cli.toml import literal, shown
 from acr_cli.errors import RepositoryRefused, UsageError
 from acr_cli.settings import BY_NAME, KEYS, PROJECT_FILE, ModelEntry, Settings
 from acr_cli.settings.keys import nearest
@@ -37,7 +37,7 @@ def _shown(settings: Settings, *, origin: bool) -> list[str]:
     lines = []
     for key in KEYS:
         value = getattr(settings, key.field)
-        line = f"# {key.name} is not set" if value is None else f"{key.name} = {literal(value)}"
+        line = f"# {key.name} is not set" if value is None else f"{key.name} = {shown(value)}"
         if not key.file and value is not None:
             line = f"# {line}"
         if origin:
@@ -45,7 +45,7 @@ def _shown(settings: Settings, *, origin: bool) -> list[str]:
         lines.append(line)
     for model in settings.models:
         lines += ["", "[[model]]" + (f"  # {settings.origins.get('models', '')}" if origin else "")]
-        lines += [f"{name} = {literal(value)}" for name, value in _model_table(model).items()]
+        lines += [f"{name} = {shown(value)}" for name, value in _model_table(model).items()]
     return lines
 
 
@@ -91,9 +91,9 @@ def get(
     if key not in BY_NAME:
         raise UsageError(f"There is no key {key!r}{nearest(key, list(BY_NAME))}", hint=_ALL_KEYS)
     value = getattr(settings, BY_NAME[key].field)
-    shown = "" if value is None else literal(value)
+    said = "" if value is None else shown(value)
     where = f"  # {one_line(settings.origins.get(key, 'default'), 500)}" if origin else ""
-    sys.stdout.write(f"{shown}{where}\n")
+    sys.stdout.write(f"{said}{where}\n")
     return 0
 
 
@@ -114,7 +114,7 @@ def set_(
         written = set_in_project(_project_file(), key, value)
     else:
         written = set_key(invocation.config_file, key, value)
-    sys.stdout.write(f"{key} = {literal(written)}\n")
+    sys.stdout.write(f"{key} = {shown(written)}\n")
     return 0
 
 

@@ -13,7 +13,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from acr_cli import __version__
@@ -151,12 +151,12 @@ def guarded(
         )
         return _report(Failure(id="out-of-memory", exit_code=1, message=text, hint=hint), invocation)
     except BrokenPipeError:
-        return _flushed(0)
+        return _flushed(invocation.ends)
     except Exception as error:  # noqa: BLE001  the last line of defence: one sentence instead of a trace
-        if isinstance(error, OSError) and (code := _flushed(0) or _unwritable(error)):
-            return code
+        if isinstance(error, OSError) and _is_lost(error):
+            return invocation.ends or 1
         return _report(_unexpected(error, invocation), invocation)
-    return _flushed(code)
+    return code or int(_is_lost(invocation.lost))
 
 
 def _run(arguments: list[str], invocation: Invocation) -> int:
@@ -227,13 +227,17 @@ def _unexpected(error: Exception, invocation: Invocation) -> Failure:
     from datetime import UTC, datetime
 
     from acr_cli.cli.invocation import Failure
-    from acr_cli.settings import home_folder
+    from acr_cli.redaction import struck
+    from acr_cli.settings import home_folder, load_environment
 
-    trace = "".join(traceback.format_exception(error))
+    environ: Mapping[str, str] = os.environ
+    with contextlib.suppress(AcrError):
+        environ = load_environment()
+    trace = struck("".join(traceback.format_exception(error)), environ)
     if invocation.verbose:
         sys.stderr.write(trace)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    message = f"Unexpected {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    message = f"Unexpected {type(error).__name__}: {' '.join(struck(str(error), environ).split())[:300]}"
     try:
         path = home_folder() / "logs" / f"crash-{stamp}-{os.getpid()}.txt"
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -242,6 +246,11 @@ def _unexpected(error: Exception, invocation: Invocation) -> Failure:
     except (OSError, AcrError):
         return Failure(id="unexpected", exit_code=1, message=message, hint="Run again with -v for the trace.")
     return Failure(id="unexpected", exit_code=1, message=message, hint=f"The trace is in {path}.")
+
+
+def _is_lost(error: OSError | None) -> bool:
+    """Whether standard output could not be written, now or by this error; it is said then."""
+    return bool(_flushed(0) or (error is not None and _unwritable(error)))
 
 
 def _unwritable(error: OSError) -> int:

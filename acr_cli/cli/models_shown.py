@@ -15,6 +15,7 @@ from acr_cli.models.breaker import circuit_names
 from acr_cli.models.keys import missing_key
 from acr_cli.models.known import table
 from acr_cli.records import SCHEMA, Candidate, Price
+from acr_cli.redaction import without_keys
 from acr_cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def shape(
         "model": candidate.id,
         "family": candidate.family,
         "effort": candidate.effort,
-        "base_url": candidate.base_url,
+        "base_url": without_keys(candidate.base_url) if candidate.base_url else None,
         "local": candidate.local,
         "price": prices,
         "context_window": candidate.context_window,

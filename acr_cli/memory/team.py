@@ -30,6 +30,7 @@ from acr_cli.memory.exchange import checked, from_json, to_json
 from acr_cli.memory.journal import Journal
 from acr_cli.memory.schema import FILE_MODE, FOLDER_MODE
 from acr_cli.memory.view import Selection
+from acr_cli.redaction import without_keys
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -72,7 +73,8 @@ class Server:
             known = False
         if not known:
             raise ConfigurationError(
-                f"memory.url must be an address like https://chroma.example.org:8000, not {self.url!r}."
+                "memory.url must be an address like https://chroma.example.org:8000, not "
+                f"{without_keys(self.url)!r}."
             )
         if parts.username or parts.password:
             raise ConfigurationError(

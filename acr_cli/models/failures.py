@@ -22,6 +22,7 @@ from acr_cli.errors import (
 )
 from acr_cli.models.keys import variables
 from acr_cli.records import Candidate
+from acr_cli.redaction import without_keys
 
 _TOO_LONG = re.compile(
     r"context (length|window|size)|context_length|maximum context|exceed_context|"
@@ -150,7 +151,7 @@ def _first_line(error: Exception, key: str | None) -> str:
         text = "a page for people came instead of an answer; is a proxy in between?"
     if key:
         text = text.replace(key, "***")
-    text = text or type(error).__name__
+    text = without_keys(text) or type(error).__name__
     return text if len(text) <= 300 else text[:300] + " ..."
 
 

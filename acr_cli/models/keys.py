@@ -84,8 +84,17 @@ def key_for(candidate: Candidate, environ: Mapping[str, str]) -> str | None:
     Raises: AuthenticationFailed that names the variable."""
     if missing := missing_key(candidate, environ):
         raise needs_key(candidate, missing)
-    found = next((environ[name] for name in variables(candidate) if environ.get(name)), None)
-    return NO_KEY if found is None and candidate.base_url is not None else found
+    held = next((name for name in variables(candidate) if environ.get(name)), None)
+    if held is None:
+        return None if candidate.base_url is None else NO_KEY
+    key = environ[held].strip()
+    if not key or not (key.isascii() and key.isprintable()):
+        # What puts it into a header would repeat it in its error, as it would be written in Python.
+        raise AuthenticationFailed(
+            f"{candidate.id}: {held} holds no key: it is empty, or has a line break or a sign beyond ASCII.",
+            hint=f"Set {held} anew, to the key alone.",
+        )
+    return key
 
 
 @contextmanager

@@ -22,7 +22,7 @@ class Key:
 
     name: str  # as written in TOML, tables by dots
     field: str  # of Settings
-    kind: str  # "text" | "list" | "flag" | "count" | "number" | "money" | "duration" | "size" | "days"
+    kind: str  # text, list, flag, count, number, money, duration, size, days, variable
     choices: tuple[str, ...] = ()  # of a text
     group: str = ""  # of entry points, whose names are choices too
     low: float = 0
@@ -191,7 +191,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         name="memory.token_env",
         field="memory_token_env",
-        kind="text",
+        kind="variable",
         about="variable that holds the server's token",
     ),
     Key(name="memory.tenant", field="memory_tenant", kind="text", about="of the team on its server"),
@@ -229,7 +229,8 @@ def checked(key: Key, value: object, place: str, error: type[AcrError] = Configu
     try:
         return _SHAPES[key.kind](key, value)
     except Misfit as problem:
-        raise error(f"{subject} {problem}, not {_shown(value)}.") from None
+        told = f", not {_shown(value)}" if key.kind != "variable" else ""  # which may be the key itself
+        raise error(f"{subject} {problem}{told}.") from None
 
 
 def _text(key: Key, value: object) -> str:
@@ -321,6 +322,12 @@ def _days(_key: Key, value: object) -> float:
     return float(value)
 
 
+def _variable(_key: Key, value: object) -> str:
+    if problem := variable_problem(value):
+        raise Misfit(problem)
+    return str(value)
+
+
 _SHAPES: Mapping[str, Callable[[Key, object], Any]] = {
     "text": _text,
     "list": _list,
@@ -331,7 +338,32 @@ _SHAPES: Mapping[str, Callable[[Key, object], Any]] = {
     "duration": _duration,
     "size": _size,
     "days": _days,
+    "variable": _variable,
 }
+
+
+_PLAIN = re.compile(r"[A-Z_]{1,40}|https?://[A-Za-z0-9.-]{1,60}(:\d{1,5})?(/\w{1,12}){0,4}/?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY_OF_AN_ADDRESS = re.compile(
+    r"[?&;#](?:[\w-]*[_-])?(?:key|apikey|token|secret|sig|password|auth)=.", re.IGNORECASE
+)
+
+
+def variable_problem(value: object) -> str:
+    """Why a value is not the name of an environment variable; it is not repeated, as it may be the key."""
+    if isinstance(value, str) and _VARIABLE.fullmatch(value) and not holds_key(value):
+        return ""
+    return "must be the name of the variable that holds the key, such as OPENAI_API_KEY, and not the key"
+
+
+def holds_key(text: str) -> bool:
+    """Whether a text has, or is, what looks like a key."""
+    if _PLAIN.fullmatch(text):  # as nearly all are: the shapes of keys take ten milliseconds to import
+        return False
+    from acr_cli.redaction import redact, without_keys
+
+    whole = "/" not in text and redact(text) != text
+    return whole or without_keys(text) != text or _KEY_OF_AN_ADDRESS.search(text) is not None
 
 
 # --- words ------------------------------------------------------------------------------------------------
@@ -363,5 +395,7 @@ def either(choices: Sequence[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    from acr_cli.redaction import without_keys
+
+    text = str(value).lower() if isinstance(value, bool) else without_keys(repr(value))
     return text if len(text) <= 60 else text[:57] + "..."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from acr_cli.errors import ConfigurationError
-from acr_cli.settings.keys import either, ended, nearest
+from acr_cli.settings.keys import either, ended, holds_key, nearest, variable_problem
 from acr_cli.settings.lines import line_of
 from acr_cli.settings.records import ModelEntry
 
@@ -56,6 +56,8 @@ def _problem(key: str, value: object) -> str:
     match key:
         case "base_url":
             return _url_problem(value)
+        case "api_key_env":
+            return variable_problem(value)
         case "tools":
             return "" if isinstance(value, bool) else "must be true or false"
         case "context_window":
@@ -80,6 +82,8 @@ def _url_problem(value: object) -> str:
         return "must be an address such as http://localhost:8080/v1"
     if parts.username or parts.password:
         return "must not hold a password: name the variable of the key with api_key_env"
+    if holds_key(str(value)):
+        return "must not hold a key: name its variable with api_key_env"
     if parts.scheme == "http" and not _is_near(parts.hostname):
         return "must begin with https:// unless it is in your own network"
     return ""

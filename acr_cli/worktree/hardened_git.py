@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from acr_cli.errors import AcrError, RepositoryRefused
+from acr_cli.redaction import key_variables
 
 if TYPE_CHECKING:
     from git import Repo
@@ -37,7 +38,6 @@ _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
 }
 _ALONE = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
-_SECRET = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD)(_|$)")  # what git and its filters have no use for
 _KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_\w+|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|GIT_PYTHON_\w+")
 
 
@@ -102,8 +102,8 @@ def discover(folder: Path) -> Repo | None:
 
 
 def _without_keys() -> dict[str, str]:
-    """The variables of this process that hold keys, emptied."""
-    return {name: "" for name in os.environ if _SECRET.search(name) and not name.startswith("GIT_")}
+    """The variables of this process that hold keys, emptied: git and its filters have no use for them."""
+    return {name: "" for name in key_variables(os.environ) if not name.startswith("GIT_")}
 
 
 def _prepare() -> None:

@@ -75,6 +75,8 @@ def values(key: Key) -> st.SearchStrategy[Any]:
     match key.kind:
         case "text":
             return st.sampled_from(key.choices or HOSTILE)
+        case "variable":
+            return st.sampled_from(("MY_TOKEN", "OPENAI_API_KEY", "_"))
         case "list":
             return st.lists(
                 st.sampled_from(PATTERNS if key.project else (*HOSTILE, *MODELS)), min_size=1, max_size=3
