@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
+import time
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
@@ -32,6 +34,9 @@ _WINDOWS_DEVICES = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\..*)?", re.IGNORECASE
 )
 
+_RACY, _RACY_COARSE = 50_000_000, 2_000_000_000
+"""Nanoseconds within which two changes of a file may bear the same time; where times are whole seconds."""
+_Look = dict[str, tuple[int, ...]]
 
 _CORE = {
     "autocrlf": "false",
@@ -50,6 +55,8 @@ class RunTree:
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"
         self.directory = folder / "git"
+        self._last: tuple[_Look, str] | None = None  # the last checkpoint, and the tree that it was made of
+        self._compared: tuple[str, dict[tuple[str, ...], bytes]] = ("", {})  # that checkpoint with others
 
     @classmethod
     def copy(cls, source: Path, files: Sequence[str], folder: Path) -> RunTree:
@@ -111,14 +118,19 @@ class RunTree:
         return tuple(sorted(found))
 
     def checkpoint(self) -> str:
+        look = _look(self.root)
+        if self._last is not None and look is not None and self._last[0] == look:
+            return self._last[1]
         self._git("add", "--all", "--force")
-        return self._git("write-tree").decode().strip()
+        made = self._git("write-tree").decode().strip()
+        self._last = None if look is None else (look, made)
+        return made
 
     def diff(self, since: str) -> str:
         return self._patch(since).decode("utf-8", "surrogateescape")
 
     def changed(self, since: str) -> tuple[str, ...]:
-        output = self._git("diff-tree", "-r", "--name-only", "--no-renames", "-z", since, self.checkpoint())
+        output = self._compare(since, ("-r", "--name-only", "--no-renames", "-z"))
         return tuple(sorted(os.fsdecode(name) for name in output.split(b"\0") if name))
 
     def restore(self, checkpoint: str, paths: Sequence[str] = ()) -> None:
@@ -170,8 +182,19 @@ class RunTree:
         return True
 
     def _patch(self, since: str, *paths: str) -> bytes:
-        how = ("-p", "-r", "--binary", "--no-renames")
-        return self._git("diff-tree", *how, since, self.checkpoint(), "--", *paths)
+        return self._compare(since, ("-p", "-r", "--binary", "--no-renames"), *paths)
+
+    def _compare(self, since: str, how: Sequence[str], *paths: str) -> bytes:
+        """`git diff-tree` from a checkpoint to the tree as it is now, once for each that is asked for."""
+        now = self.checkpoint()
+        if now == since:
+            return b""
+        if self._compared[0] != now:
+            self._compared = (now, {})
+        known, asked = self._compared[1], (*how, since, "--", *paths)
+        if asked not in known:
+            known[asked] = self._git("diff-tree", *how, since, now, "--", *paths)
+        return known[asked]
 
     def _init(self) -> None:
         self.directory.mkdir(mode=0o700)
@@ -183,6 +206,30 @@ class RunTree:
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         return git(*arguments, directory=self.directory, work_tree=self.root, private=True, stdin=stdin)
+
+
+def _look(root: Path) -> _Look | None:
+    """Of every file what tells that it was written to, which is what git's own index goes by; None where one
+    is so new that it could be written to again without that being seen, and where they cannot be read."""
+    now = time.time_ns()
+    found: _Look = {}
+    folders = [os.fspath(root)]
+    try:
+        while folders:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    about = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(about.st_mode):
+                        folders.append(entry.path)
+                        continue
+                    changed = about.st_ctime_ns
+                    if changed > now - (_RACY if changed % 1_000_000_000 else _RACY_COARSE):
+                        return None
+                    what = (about.st_mode, about.st_size, about.st_ino)
+                    found[entry.path] = (*what, about.st_mtime_ns, changed)
+    except OSError:  # git says what is wrong
+        return None
+    return found
 
 
 def touched(patch: str) -> tuple[str, ...]:
@@ -274,7 +321,8 @@ def _copy_files(source: Path, files: Sequence[str], target: Path) -> None:
     for name in files:
         path = PurePosixPath(name)
         # Left out: names that git itself refuses, and what only seems to be there, behind a link.
-        if any(is_gits_own(part) for part in path.parts) or not is_real(path.parent):
+        refused = path.is_absolute() or any(part == ".." or is_gits_own(part) for part in path.parts)
+        if refused or not is_real(path.parent):
             continue
         (target / path.parent).mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError, NotADirectoryError):

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -314,6 +315,27 @@ def test_checkpoints_of_equal_states_are_equal(tree: RunTree) -> None:
     second = tree.checkpoint()
     tree.restore(first)
     assert first == tree.checkpoint() != second
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_git_is_asked_again_as_soon_as_anything_differs(
+    tree: RunTree, edit: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(0.1)
+    start = tree.checkpoint()
+    with monkeypatch.context() as without_git:
+        without_git.setenv("PATH", "")
+        assert (tree.checkpoint(), tree.diff(start), tree.changed(start)) == (start, "", ())
+    old = (tree.root / "a.py").stat().st_mtime_ns
+    edit(tree.root)
+    for name in tree.files():
+        os.utime(tree.root / name, ns=(old, old), follow_symlinks=False)
+    patch = tree.diff(start)
+    assert tree.checkpoint() == RunTree(tree.directory.parent).checkpoint() != start
+    edited = state(tree)
+    tree.restore(start)
+    tree.apply(patch)
+    assert state(tree) == edited
 
 
 NAME = st.sampled_from(["a", "b", "c", "ü", "x y"])
