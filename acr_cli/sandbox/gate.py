@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import re
 import select
 import socket
 import threading
@@ -45,7 +46,7 @@ _CHUNK = 1 << 16
 _CONNECT_SECONDS = 15.0
 _LAST_WORDS = 2.0  # seconds for threads to end in
 _HEAD_SECONDS = 60.0
-_MOST = 256  # connections at once
+_MOST = 256  # connections at once, and reasons that are kept
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,7 +143,8 @@ class Gate:
             try:
                 server, said = self._connect(request)
             except Refused as refused:
-                self._refused[str(refused)] = None
+                if len(self._refused) < _MOST:  # a program may try as many hosts as it likes
+                    self._refused[str(refused)] = None
                 _answer(caller, 403, f"{refused}, which is not reached while dependencies are installed")
                 return
             except OSError as error:
@@ -190,6 +192,8 @@ class Gate:
 def _read_request(caller: socket.socket) -> _Request | None:
     """The first request of a connection; None when it is none for a proxy. Raises: OSError, ValueError."""
     head, rest = _read_head(caller)
+    if re.search(rb"\r(?!\n)|(?<!\r)\n", head):
+        return None  # the user's proxy may take it for the end of a line, and so of a request
     line, _, fields = head.partition(b"\r\n")
     try:
         method, target, version = line.decode("ascii").split(" ")
