@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from acr_cli.build.checkpoints import Keeper, reached
+from acr_cli.build.fixing import kept
 from acr_cli.build.recording import Recording
 from acr_cli.build.resuming import resume
 from acr_cli.errors import UsageError
 from acr_cli.progress import Checkpoint
 from acr_cli.protocols import Tree
-from acr_cli.records import Baseline, Status, StepKind, Task
+from acr_cli.records import Baseline, RunResult, Status, StepKind, Task
 from acr_cli.settings import Settings
 from acr_cli.worktree.runs import RunFolder, new_run
 from tests.test_caf import BAD, COST, GOOD, ContentVerifier, Deed, World, plans, step, writes
@@ -145,3 +146,14 @@ def test_a_run_that_ends_while_it_is_taken_up_is_not_repeated(
     with pytest.raises(UsageError, match=f"The run {run.id} has ended meanwhile."):
         resume(Settings(home=acr_home), run=run, emit=lambda _: None)
     assert run.describe()["status"] == "fixed"
+
+
+def test_a_run_that_is_kept_is_let_go_of_whatever_it_came_to(tmp_path: Path) -> None:
+    def work() -> RunResult:
+        raise UsageError("no")
+
+    run, lock = new_run(tmp_path, repository=tmp_path, task="x")
+    with pytest.raises(UsageError, match="no"):
+        kept(run, lock, lambda _: None, work)
+    assert not lock.is_locked
+    assert run.describe()["status"] == "error"

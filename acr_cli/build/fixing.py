@@ -64,16 +64,17 @@ def run(
 def kept(folder: RunFolder, lock: FileLock, emit: Emit, work: Callable[[], RunResult]) -> RunResult:
     """What `work` comes to, kept in the run's folder; its copies are gone then, and `lock` is let go of. An
     interrupt after `work` has ended comes too late."""
-    with lock:
-        try:
-            result = work()
-            with uninterrupted(heed=False):
-                _ended(folder, emit, result)
-        except BaseException as error:
-            with uninterrupted():
-                _broken_off(folder, emit, error)
-            raise
-        return result
+    try:
+        result = work()
+        with uninterrupted(heed=False):
+            _ended(folder, emit, result)
+    except BaseException as error:
+        with uninterrupted():
+            _broken_off(folder, emit, error)
+        raise
+    finally:
+        lock.release()
+    return result
 
 
 def _ended(folder: RunFolder, emit: Emit, result: RunResult) -> None:

@@ -87,11 +87,11 @@ def warm(settings: Settings, *, where: Path, commits: int, emit: Emit) -> WarmRe
     with alone(settings.home, repository.identity):
         folder, lock = new_run(settings.home, repository=repository.root, task="acr warm: past commits")
         try:
-            with lock:
-                return _Warming(settings, pool, repository, folder, emit).carry_out(commits)
+            return _Warming(settings, pool, repository, folder, emit).carry_out(commits)
         finally:
             folder.drop_copies()
             shutil.rmtree(folder.path, ignore_errors=True)
+            lock.release()
 
 
 class _Warming:

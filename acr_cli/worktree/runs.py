@@ -143,12 +143,12 @@ class RunFolder:
         it delivers to cannot be written."""
         lock = self.lock()
         try:
-            lock.acquire()
+            held = lock.acquire()
         except Timeout as error:
             raise UsageError(f"The run {self.id} is at work.", hint="Wait until it ends.") from error
         except OSError as error:
             raise _unwritable(self.path, error) from error
-        with lock:
+        with held:  # not `lock`, which would be held once more, and so for good
             try:
                 self.recover()
             except OSError as error:

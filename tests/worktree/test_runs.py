@@ -258,3 +258,12 @@ def test_a_tree_that_cannot_be_reached_now_is_seen_to_by_the_next_sweep(tmp_path
     assert sweep_runs(tmp_path) == ()
     (run.path / JOURNAL).rmdir()
     assert sweep_runs(tmp_path) == (run,)
+
+
+def test_a_run_is_let_go_of_once_it_is_not_at_rest_any_more(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    with run.at_rest() as lock:
+        assert lock.is_locked
+        with pytest.raises(UsageError, match="is at work"), run.at_rest():
+            pass
+    assert not lock.is_locked
