@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any
 from acr_cli.errors import PatchConflict
 from acr_cli.events import Emit, Notice, PatchApplied
 from acr_cli.records import EXIT_CODES, RunResult, Status
+from acr_cli.redaction import without_keys
 from acr_cli.worktree.contents import keep_changes
 from acr_cli.worktree.delivery import Change, is_there
 from acr_cli.worktree.hardened_git import GitFailed
@@ -95,4 +97,10 @@ def _commit_message(result: RunResult) -> str:
     fixed = result.evidence.fixed if result.evidence else ()
     subject = f"fix: {fixed[0]} passes" if len(fixed) == 1 else f"fix: {len(fixed)} failing tests pass"
     model = result.steps[-1].model if result.steps else "acr"
-    return f"{subject}\n\n{result.summary}\n\nAssisted-by: acr ({model})\nAcr-Run: {result.run}\n"
+    subject = " ".join(subject.split())
+    text = f"{subject}\n\n{result.summary}\n\nAssisted-by: acr ({model})\nAcr-Run: {result.run}\n"
+    # A model's words, and the names of tests: others will read them, and on a terminal.
+    return without_keys(_CONTROLS.sub("", text))
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")

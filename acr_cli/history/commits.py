@@ -1,10 +1,12 @@
 """The commits of a repository, newest first along the first parents; only plumbing commands, nothing written.
 
+Messages become tasks for models: a key or password in one is left out.
 Replacements (`git replace`) are not followed, so that a commit is what its id says.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +15,11 @@ from dataclasses import dataclass
 
 from acr_cli.errors import AcrError
 from acr_cli.history.records import Change, Commit, Git
+from acr_cli.redaction import without_keys
 
 _ID = re.compile(rb"[0-9a-f]{40,64}")
+_NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"})
+"""Codecs of Python's that no commit is written in; some take time that grows with the square."""
 _CHUNK = 200  # objects that are asked for at once
 
 
@@ -52,7 +57,7 @@ def walk(git: Git, limit: int) -> Walk:
         Commit(
             id=name,
             parents=tuple(parents),
-            message=_message(headers[name]),
+            message=without_keys(_message(headers[name])),
             time=_time(headers[name]),
             changes=changes.get(name, ()),
         )
@@ -137,15 +142,16 @@ def _changes(git: Git, names: Sequence[str]) -> Mapping[str, tuple[Change, ...]]
 
 def _message(header: bytes) -> str:
     head, _, message = header.partition(b"\n\n")
-    named = re.search(rb"^encoding (\S+)$", head, re.MULTILINE)
+    named = re.search(rb"^encoding ([\w.:-]+)$", head, re.MULTILINE)
     try:
-        return message.decode(named[1].decode() if named else "utf-8")
-    except (UnicodeDecodeError, LookupError):
+        name = codecs.lookup(named[1].decode()).name if named else "utf-8"
+        return message.decode("utf-8" if name in _NO_CHARSETS else name)
+    except (UnicodeError, LookupError):
         return message.decode("utf-8", "replace")
 
 
 def _time(header: bytes) -> int:
-    found = re.search(rb"^committer .*> (\d+) [+-]\d{4}$", header.partition(b"\n\n")[0], re.MULTILINE)
+    found = re.search(rb"^committer .*> (\d{1,18}) [+-]\d{4}$", header.partition(b"\n\n")[0], re.MULTILINE)
     return int(found[1]) if found else 0
 
 

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acr_cli.errors import AcrError, SandboxBroken, SandboxUnavailable
+from acr_cli.redaction import without_keys
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
 PROBE_SECONDS = 2.0
 _NAMED_SECONDS = 10.0  # for an engine that the user has named, which may be far away
-_FULL = "Free some space where the engine keeps its files (docker system df), or use --sandbox bubblewrap."
+FULL = "Free some space where the engine keeps its files (docker system df), or use --sandbox bubblewrap."
 _PATIENCE = 600  # seconds for one request: a commit or an upload may take minutes
 
 
@@ -97,7 +98,7 @@ def _connect(environ: Mapping[str, str]) -> Engine:
 
 
 def _unreachable(error: Exception, environ: Mapping[str, str]) -> SandboxUnavailable:
-    where = environ.get("DOCKER_HOST") or "the usual socket or the current context"
+    where = without_keys(environ.get("DOCKER_HOST", "")) or "the usual socket or the current context"
     if "permission denied" in _all_words(error).lower():
         return EngineForbidden(
             f"A Docker engine is there, but this user may not use it: permission denied ({where}).",
@@ -141,7 +142,7 @@ def broken(what: str, *, but: type[Exception] = AcrError) -> Iterator[None]:
         why = _shortly(error.explanation or error)
         full = "no space left on device" in why.lower()
         raise SandboxBroken(
-            f"The Docker engine could not {what}: {why}.", hint=_FULL if full else ""
+            f"The Docker engine could not {what}: {why}.", hint=FULL if full else ""
         ) from error
     except (docker.errors.DockerException, requests.exceptions.RequestException, OSError) as error:
         raise SandboxBroken(
