@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acr_cli.errors import SandboxBroken, SandboxUnavailable
 from acr_cli.sandbox import owner
-from acr_cli.sandbox.disk import Disk
+from acr_cli.sandbox.disk import Disk, Folders
 from acr_cli.sandbox.files import copy_tree, place, read_beneath, remove_tree, write_beneath
 
 _numbers = itertools.count(1)
@@ -72,7 +72,7 @@ class Copy:
 
     def __init__(self, folder: Path, *, workdir: str, scratch: str, writable: Sequence[Path] = ()) -> None:
         self._folder = folder
-        self._disk = Disk((folder / "work", folder / "scratch", *writable))
+        self._disk = Disk(Folders(folder / "work", folder / "scratch", *writable))
         self.workdir = workdir
         self.scratch = scratch
 

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from acr_cli.errors import SandboxBroken
 from acr_cli.protocols import Limits
@@ -48,14 +49,46 @@ class Size:
 _FLOOR = Size(bytes=512 * 1024**2, files=10_000)
 
 
-class Disk:
-    """The folders that commands can write, all on the file system of the first. Not thread-safe."""
+class Place(Protocol):
+    """What commands can write, all on one file system."""
 
-    def __init__(self, folders: Sequence[Path], *, floor: Size | None = None) -> None:
-        self._folders = tuple(folders)
-        self._begun = measure(self._folders)
-        self._known = Size(bytes=0, files=0)
-        self._first = self._free = free(self._folders[0])
+    name: str
+    hint: str  # what to do when others have filled it
+
+    def free(self) -> Size:
+        """What the file system has left. Raises: SandboxBroken."""
+        ...
+
+    def measure(self, most: Size | None = None) -> Size:
+        """What lies there takes on the disk; may end early beyond `most`. Raises: SandboxBroken."""
+        ...
+
+
+class Folders:
+    """Folders of this machine, all on the file system of the first."""
+
+    def __init__(self, *folders: Path, hint: str = _HINT) -> None:
+        self._folders = folders
+        self.name = str(folders[0])
+        self.hint = hint
+
+    def free(self) -> Size:
+        return free(self._folders[0])
+
+    def measure(self, most: Size | None = None) -> Size:
+        return measure(self._folders, most=most)
+
+
+class Disk:
+    """What commands write to a place. Not thread-safe."""
+
+    def __init__(self, place: Place, *, begun: Size | None = None, floor: Size | None = None) -> None:
+        """`begun`: what lay there before any command, where one has begun already; None: what lies there."""
+        self._place = place
+        found = place.measure()
+        self._begun = begun or found
+        self._known = found.since(self._begun)
+        self._first = self._free = place.free()
         # Who begins on a disk that is almost full may use half of what is left.
         self._floor = floor or Size(
             bytes=min(_FLOOR.bytes, self._first.bytes // 2), files=min(_FLOOR.files, self._first.files // 2)
@@ -65,7 +98,7 @@ class Disk:
         """Whether the commands together have written more than allowed, or have filled the disk.
 
         Raises: SandboxBroken when others have filled it."""
-        now = free(self._folders[0])
+        now = self._place.free()
         drop = self._free.since(now)
         guess = Size(bytes=self._known.bytes + drop.bytes, files=self._known.files + drop.files)
         if self._first.files == _NO_COUNT:
@@ -73,7 +106,7 @@ class Disk:
         low = now.bytes < self._floor.bytes or now.files < self._floor.files
         if not low and guess.within(limits):
             return False
-        found = measure(self._folders, most=self._most(limits)).since(self._begun)
+        found = self._place.measure(self._most(limits)).since(self._begun)
         self._known, self._free = (found if found.whole else guess), now
         if not self._known.within(limits):
             return True
@@ -84,7 +117,7 @@ class Disk:
             now.files < self._floor.files and 2 * self._known.files > gone.files
         ):
             return True
-        raise SandboxBroken(f"The disk that holds {self._folders[0]} is almost full.", hint=_HINT)
+        raise SandboxBroken(f"The disk that holds {self._place.name} is almost full.", hint=self._place.hint)
 
     def _most(self, limits: Limits) -> Size:
         return Size(bytes=self._begun.bytes + limits.disk_bytes, files=self._begun.files + limits.files)

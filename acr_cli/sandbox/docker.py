@@ -2,7 +2,8 @@
 
 Without network, on a read-only root, as an ordinary user without capabilities; memory (no swap beside it),
 processes and processors are bound by the engine. The time limit kills the container, and with it every
-process in it. What is written to the volume is watched, where this user can see the engine's files.
+process in it. What is written to the volume is watched: in the engine's files, or where this user cannot see
+them, by a container beside.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from acr_cli.errors import SandboxUnavailable
-from acr_cli.events import Emit
+from acr_cli.events import Emit, Notice
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import owner
 from acr_cli.sandbox.caches import home_of, note_use
@@ -23,7 +24,6 @@ from acr_cli.sandbox.containers import (
     OWNER_LABEL,
     ROOT,
     Labels,
-    Volume,
     finished,
     remove_container,
     walls,
@@ -33,6 +33,7 @@ from acr_cli.sandbox.engine import Engine, best_effort, network_mode
 from acr_cli.sandbox.files import add_folder, add_tree, place
 from acr_cli.sandbox.images import Images
 from acr_cli.sandbox.languages import prepare_each
+from acr_cli.sandbox.volumes import Volume
 
 
 class Docker:
@@ -69,6 +70,8 @@ class Docker:
             home=home,
             network=network,
         )
+        self._emit = emit
+        self._told = False
         self._image = ""
         self._image_name = image or ""
         self.variables: Mapping[str, str] = {}
@@ -95,6 +98,13 @@ class Docker:
                 add_folder(archive, "scratch")
                 add_tree(archive, tree, "work")
             yield DockerSession(self, volume)
+
+    def tell_unwatched(self) -> None:
+        """Say, once, that what commands write is not bound."""
+        if not self._told:
+            self._told = True
+            text = f"{self._image_name} has no `stat`, `du` and `find`: what commands write is not bound."
+            self._emit(Notice(level="warning", text=text))
 
     def sweep(self) -> tuple[str, ...]:
         # A run in another sandbox may have been killed too.
@@ -154,6 +164,8 @@ class DockerSession:
         network = network_mode(engine) if self._sandbox.network else "none"
         options = {**walls(engine, limits), "environment": variables, "network_mode": network}
         with finished(self._volume, argv, limits=limits, **options) as (_, result):
+            if self._volume.unwatched:
+                self._sandbox.tell_unwatched()
             return result
 
     def put(self, files: Mapping[str, bytes]) -> None:

@@ -28,7 +28,6 @@ from acr_cli.sandbox.containers import (
     ROOT,
     RUN_LABEL,
     Labels,
-    Volume,
     bounds,
     finished,
 )
@@ -36,6 +35,7 @@ from acr_cli.sandbox.engine import Engine, best_effort, broken, network_mode
 from acr_cli.sandbox.files import add_file, add_folder, add_tree
 from acr_cli.sandbox.gate import VARIABLES
 from acr_cli.sandbox.sidecar import sidecar
+from acr_cli.sandbox.volumes import Volume
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

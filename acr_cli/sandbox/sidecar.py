@@ -1,9 +1,8 @@
 """A container beside the one that installs, whose network has nothing but a loopback, and the way from there.
 
-Both share that network. What connects to it is carried through the engine's own connection, on the standard
-input and output of this container, so that it makes no difference where the engine is; here each connection
-is handed to the gate. The program in the container is small, and runs in Python or Perl, whichever its image
-has: those of Debian have one of them at least.
+Both share that network. What connects to it is carried on the standard input and output of this container;
+here each connection is handed to the gate. The program in the container is small, and runs in Python or
+Perl, whichever its image has: those of Debian have one of them at least.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from importlib.resources import files
-from typing import Any
 
 from acr_cli.errors import SandboxUnavailable
 from acr_cli.protocols import Limits
+from acr_cli.sandbox.attached import Attached
 from acr_cli.sandbox.containers import Labels, remove_container, walls
 from acr_cli.sandbox.engine import Engine, broken
 from acr_cli.sandbox.gate import PORT, Gate
@@ -30,7 +29,6 @@ for python in python3 python; do
 done
 exec perl -e "$2" "$3"
 """
-_ATTACHED = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "detachKeys": ""}
 _LIMITS = Limits(memory_bytes=512 * 1024**2, pids=16)
 _CHUNK = 1 << 16
 _LAST_WORDS = 5.0  # seconds for the threads to end in
@@ -60,8 +58,8 @@ def sidecar(engine: Engine, labels: Labels, image: str, gate: Gate) -> Iterator[
                 log_config=LogConfig(type=LogConfig.types.NONE),
                 **walls(engine, _LIMITS),
             )
-            line = engine.client.api.attach_socket(name, params=_ATTACHED)
-            carrier = _Carrier(line, gate)
+            # A package may be built for long without a word to the network.
+            carrier = _Carrier(Attached(engine, name, patience=None), gate)
         try:
             with broken("open a way out of an install step"):
                 container.start()
@@ -76,11 +74,8 @@ def sidecar(engine: Engine, labels: Labels, image: str, gate: Gate) -> Iterator[
 class _Carrier:
     """Both ends of the line: frames to connections, connections to frames."""
 
-    def __init__(self, line: Any, gate: Gate) -> None:
+    def __init__(self, line: Attached, gate: Gate) -> None:
         self._line = line
-        # A plain connection comes wrapped in a file that can only be read.
-        self._raw = getattr(line, "_sock", line)
-        self._raw.settimeout(None)  # a package may be built for long without a word to the network
         self._gate = gate
         self._lock = threading.Lock()
         self._ends: dict[int, socket.socket] = {}
@@ -100,8 +95,7 @@ class _Carrier:
         self._start(self._carry_in)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._raw.shutdown(socket.SHUT_RDWR)
+        self._line.hang_up()
         with self._lock:
             ends = list(self._ends.values())
         for end in ends:
@@ -111,11 +105,7 @@ class _Carrier:
             thread.join(_LAST_WORDS)
         for end in ends:
             end.close()
-        with contextlib.suppress(OSError):
-            # Where the line keeps the answer that it belongs to, that holds the connection.
-            response = getattr(self._line, "_response", None)
-            (response or self._line).close()
-            self._raw.close()
+        self._line.close()
 
     def _start(self, life: Callable[[], None]) -> None:
         thread = threading.Thread(target=life, name="acr-sidecar", daemon=True)
@@ -125,7 +115,7 @@ class _Carrier:
     def _read_frames(self) -> Iterator[tuple[int, bytes]]:
         """Frames of the program's output; ends where the line does, or says something else."""
         received = b""
-        for data in self._output():
+        for data in self._line.output():
             received += data
             while len(received) >= 8:
                 which, length = struct.unpack(">II", received[:8])
@@ -135,27 +125,6 @@ class _Carrier:
                     break
                 yield which, received[8 : 8 + length]
                 received = received[8 + length :]
-
-    def _output(self) -> Iterator[bytes]:
-        """The engine's own frames around standard output; those of errors are left out."""
-        while header := self._exactly(8):
-            kind, length = struct.unpack(">B3xI", header)
-            data = self._exactly(length)
-            if kind == 1:
-                yield data
-
-    def _exactly(self, length: int) -> bytes:
-        """Bytes of the line; none where it has ended."""
-        data = b""
-        while len(data) < length:
-            try:
-                piece = self._raw.recv(length - len(data))
-            except OSError:
-                return b""
-            if not piece:
-                return b""
-            data += piece
-        return data
 
     def _carry_in(self) -> None:
         """From the container to the connections, for the life of the line."""
@@ -181,7 +150,7 @@ class _Carrier:
             while data:
                 data = end.recv(_CHUNK)
                 with self._lock:
-                    self._raw.sendall(struct.pack(">II", which, len(data)) + data)
+                    self._line.send(struct.pack(">II", which, len(data)) + data)
         self._ended(which)
 
     def _ended(self, which: int) -> None:

@@ -40,7 +40,7 @@ PROGRAMS = (
         "dirname",
         "basename",
     ),
-    *("head", "tail", "grep", "find", "sed", "sort", "wc", "dd", "tar", "uname"),
+    *("head", "tail", "grep", "find", "du", "sed", "sort", "wc", "dd", "tar", "uname"),
 )
 NOT_IN_A_TEST = shutil.ignore_patterns(
     *(
