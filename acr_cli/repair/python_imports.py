@@ -12,10 +12,14 @@ import importlib
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
+from itertools import takewhile
+from types import ModuleType
 
 VARIANTS = 4  # statements that are proposed for one name
+ENOUGH = 20  # imports of a name after which no more files are asked for it
+MOST_BYTES = 2_000_000  # of all files that are parsed
 
 _EXPORTERS = (
     "typing", "collections.abc", "collections", "functools", "itertools", "contextlib", "dataclasses", "enum",
@@ -34,8 +38,7 @@ def missing(path: str, text: bytes, files: Mapping[str, bytes]) -> tuple[str, ..
     names = unbound(tree) if tree is not None else ()
     if not names:
         return ()
-    known = {name: _statements(path, name, files) for name in names}
-    known = {name: found for name, found in known.items() if found}
+    known = _statements(path, names, files)
     most = max((len(found) for found in known.values()), default=0)
     return tuple(
         _joined([found[min(variant, len(found) - 1)] for found in known.values()])
@@ -79,46 +82,54 @@ def unbound(tree: ast.Module) -> tuple[str, ...]:
     return tuple(name for name in used if name not in bound)
 
 
-def _statements(path: str, name: str, files: Mapping[str, bytes]) -> list[str]:
-    """Statements that bind a name in the file at `path`, likely ones first."""
-    imported: Counter[str] = Counter()
-    defined: list[str] = []
-    for other, text in files.items():
-        if other == path or name.encode() not in text:
-            continue
-        tree = _parsed(text)
+def _statements(path: str, names: Sequence[str], files: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """For each name that any do, the statements that bind it in the file at `path`, likely ones first."""
+    imported: dict[str, Counter[str]] = {name: Counter() for name in names}
+    defined: dict[str, list[str]] = {name: [] for name in names}
+    left = MOST_BYTES
+    for other in sorted(files, key=lambda each: -_shared(path.split("/"), each.split("/"))):
+        text = files[other]
+        asked = {name for name in names if imported[name].total() < ENOUGH and name.encode() in text}
+        tree = _parsed(text) if asked and other != path and len(text) <= left else None
         if tree is None:
             continue
-        imported.update(_imports(path, other, tree, name, files))
-        if any(name in _defined_by(statement) for statement in tree.body):
-            module = _module(path, other, files)
-            if module:
-                defined.append(f"from {module} import {name}")
-    found = [statement for statement, _ in imported.most_common()] + defined
-    if name in sys.stdlib_module_names:
-        found.append(f"import {name}")
-    found += [f"from {module} import {name}" for module in _exporters().get(name, ())]
-    return list(dict.fromkeys(found))
+        left -= len(text)
+        for name, statement in _imports(path, other, tree, asked, files):
+            imported[name][statement] += 1
+        module = _module(path, other, files)
+        for name in asked & _defined_in(tree) if module else ():
+            defined[name].append(f"from {module} import {name}")
+    found = {}
+    for name in names:
+        own = [name] if name in sys.stdlib_module_names else []
+        likely = [statement for statement, _ in imported[name].most_common()]
+        likely += [*defined[name], *(f"import {module}" for module in own)]
+        likely += [f"from {module} import {name}" for module in _exporters().get(name, ())]
+        found[name] = list(dict.fromkeys(likely))
+    return {name: statements for name, statements in found.items() if statements}
 
 
-def _imports(path: str, other: str, tree: ast.Module, name: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """How one file imports a name, as the file at `path` would write it."""
+def _imports(
+    path: str, other: str, tree: ast.Module, names: Set[str], files: Mapping[str, bytes]
+) -> Iterator[tuple[str, str]]:
+    """How one file imports names: each, and the statement as the file at `path` would write it."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         for alias in node.names:
-            if _bound_by(alias) != name:
+            name = _bound_by(alias)
+            if name not in names:
                 continue
             renamed = f" as {alias.asname}" if alias.asname else ""
             if isinstance(node, ast.Import):
-                yield f"import {alias.name}{renamed}"
+                yield name, f"import {alias.name}{renamed}"
             elif not node.level:
-                yield f"from {node.module} import {alias.name}{renamed}"
+                yield name, f"from {node.module} import {alias.name}{renamed}"
             else:
                 folders = other.split("/")[: -node.level]
                 inside = [*folders, *(node.module or "").split(".")] if node.module else folders
                 if module := _named(path, inside, files):
-                    yield f"from {module} import {alias.name}{renamed}"
+                    yield name, f"from {module} import {alias.name}{renamed}"
 
 
 def _module(path: str, other: str, files: Mapping[str, bytes]) -> str:
@@ -132,13 +143,17 @@ def _module(path: str, other: str, files: Mapping[str, bytes]) -> str:
 def _named(path: str, parts: list[str], files: Mapping[str, bytes]) -> str:
     """Folders and a module as an import in the file at `path`: relative inside one package, else absolute."""
     own = path.split("/")[:-1]
-    shared = 0
-    while shared < min(len(own), len(parts)) and own[shared] == parts[shared]:
-        shared += 1
+    shared = _shared(own, parts)
     outside = _outside(parts, files)
     if shared > outside:
         return "." * (len(own) - shared + 1) + ".".join(parts[shared:])
     return ".".join(parts[outside:]) if all(part.isidentifier() for part in parts[outside:]) else ""
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many parts two paths begin with in common. Pure."""
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in pairs)
 
 
 def _outside(parts: list[str], files: Mapping[str, bytes]) -> int:
@@ -147,6 +162,11 @@ def _outside(parts: list[str], files: Mapping[str, bytes]) -> int:
         depth for depth in range(1, len(parts) + 1) if "/".join([*parts[:depth], "__init__.py"]) in files
     ]
     return folders[0] - 1 if folders else len(parts) - 1
+
+
+def _defined_in(tree: ast.Module) -> frozenset[str]:
+    """What a module defines at its top level."""
+    return frozenset(name for statement in tree.body for name in _defined_by(statement))
 
 
 def _defined_by(statement: ast.stmt) -> Iterable[str]:
@@ -170,7 +190,11 @@ def _exporters() -> Mapping[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for module in _EXPORTERS:
         loaded = importlib.import_module(module)
-        public = getattr(loaded, "__all__", None) or [n for n in dir(loaded) if not n.startswith("_")]
+        public = getattr(loaded, "__all__", None) or [
+            name
+            for name, value in vars(loaded).items()
+            if not name.startswith("_") and not isinstance(value, ModuleType)
+        ]
         for name in public:
             found[name] = (*found.get(name, ()), module)
     return found

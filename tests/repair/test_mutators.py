@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acr_cli.repair import hints as hints_of
+from acr_cli.repair import python_imports
 from acr_cli.repair.hints import Hints
 from acr_cli.repair.mutation import Mutation
 from acr_cli.repair.mutators.table import MUTATORS
@@ -286,6 +287,14 @@ def test_imports_are_written_as_the_repository_writes_them(path: str, text: str,
 )
 def test_what_is_bound_or_known_to_nobody_is_not_imported(text: str) -> None:
     assert PYTHON.missing_imports("m.py", text.encode(), FILES) == ()
+
+
+def test_files_nearby_are_asked_first_and_no_more_than_needed() -> None:
+    far = {f"far/of{number}.py": b"from far.one import load\n" for number in range(python_imports.ENOUGH * 3)}
+    near = {f"src/of{number}.py": b"from near.one import load\n" for number in range(python_imports.ENOUGH)}
+    large = {"src/large.py": b"from large import load\n" * (python_imports.MOST_BYTES // 20)}
+    found = PYTHON.missing_imports("src/main.py", b"load()\n", {**far, **large, **near})
+    assert found == ("from near.one import load\n",)
 
 
 def test_an_import_follows_those_that_are_there() -> None:
