@@ -166,8 +166,11 @@ class Chat:
 
     def say(self, text: str) -> None:
         """A line for the user."""
-        sys.stdout.write(f"{clean(text)}\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(f"{clean(text)}\n")
+            sys.stdout.flush()
+        except OSError as error:  # what is still to be done is done all the same
+            self.invocation.lost = error
 
     def files(self) -> Sequence[str]:
         """The repository's files, for completion; none where it cannot be read."""

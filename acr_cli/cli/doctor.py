@@ -42,6 +42,9 @@ def doctor(
     checks = _looked(invocation, online=online)
     if fix:
         checks = [_mended(check, yes=yes) for check in checks]
+    missing = [check.name for check in checks if check.state == "missing"]
+    if missing:
+        invocation.ends = (ConfigurationError if "config" in missing else SandboxUnavailable).exit_code
     if as_json:
         for check in checks:
             shape = {"name": check.name, "state": check.state, "says": check.says, "hint": check.hint}
@@ -51,9 +54,7 @@ def doctor(
         for check in checks:
             if check.hint:
                 say(invocation.out, f"{check.name}: {check.hint}")
-    if any(check.state == "missing" for check in checks if check.name == "config"):
-        return ConfigurationError.exit_code
-    return SandboxUnavailable.exit_code if any(check.state == "missing" for check in checks) else 0
+    return invocation.ends
 
 
 def _looked(invocation: Invocation, *, online: bool) -> list[Check]:

@@ -150,8 +150,13 @@ def carried_out(
         finally:
             close()
         invocation.on_failure = None  # what the run came to is known
-        with suppress(BrokenPipeError, KeyboardInterrupt):  # seen enough; the exit code says how it ended
+        invocation.ends = result.exit_code
+        try:
             finish(result)
+        except OSError as error:  # the exit code says how it ended
+            invocation.lost = error
+        except KeyboardInterrupt:  # seen enough
+            pass
         with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
             told = settling.end()
             if told and not invocation.quiet:
@@ -164,16 +169,18 @@ def _sinks(
 ) -> tuple[Emit, Callable[[], None], Callable[[RunResult], None]]:
     """Where events go, how that ends, and how the result is shown."""
     if lines is not None:
-        return lines.emit, lambda: None, lambda result: lines.put(result_shape(result))
+        return lines.emit, lambda: None, lambda result: lines.end(result_shape(result))
     from acr_cli.cli.render import Screen
     from acr_cli.cli.report import show_result
 
     screen = Screen(invocation.err, quiet=invocation.quiet, verbose=invocation.verbose, plans=plans)
 
     def finish(result: RunResult) -> None:
-        show_result(invocation.out, result)
-        if result.error_id:
-            show_error(result.summary, result.hint, id_=result.error_id, no_color=invocation.no_color)
+        try:
+            show_result(invocation.out, result)
+        finally:
+            if result.error_id:
+                show_error(result.summary, result.hint, id_=result.error_id, no_color=invocation.no_color)
 
     return screen.emit, screen.close, finish
 

@@ -38,6 +38,8 @@ class Invocation:
     no_color: bool = False
     config: Path | None = None
     on_failure: Callable[[Failure], None] | None = None  # what a command prints on stdout for a failure
+    ends: int = 0  # exit code of what is done already, where its output can be read by nobody
+    lost: OSError | None = None  # why a command, which goes on, could not write to stdout
 
     def update(
         self, *, directory: str | None, quiet: bool, verbose: bool, no_color: bool, config: str | None

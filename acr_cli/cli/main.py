@@ -156,7 +156,8 @@ def guarded(
         if isinstance(error, OSError) and _is_lost(error):
             return invocation.ends or 1
         return _report(_unexpected(error, invocation), invocation)
-    return code or int(_is_lost(invocation.lost))
+    lost = _is_lost(invocation.lost)
+    return code or int(lost)
 
 
 def _run(arguments: list[str], invocation: Invocation) -> int:

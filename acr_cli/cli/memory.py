@@ -263,6 +263,7 @@ def import_(
 
     invocation: Invocation = ctx.obj
     taken = build.import_memory(invocation.settings(), file)
+    invocation.ends = 0 if taken.added or taken.known or not taken.refused else 1
     say(invocation.out, f"Took in {count(taken.added, 'outcome')}; {number(taken.known)} were known.")
     if taken.refused:
         first = taken.refused[0]
@@ -272,7 +273,7 @@ def import_(
             f"{what} left out, the first of them line {first.place}: {first.reason}.",
             "yellow",
         )
-    return 0 if taken.added or taken.known or not taken.refused else 1
+    return invocation.ends
 
 
 @app.command(cls=Leaf)
@@ -312,8 +313,9 @@ def sync(ctx: typer.Context) -> int:
 
     invocation: Invocation = ctx.obj
     done = build.synchronise(invocation.settings())
+    invocation.ends = 1 if done.problem else 0
     say(invocation.out, done.line()[0].upper() + done.line()[1:])
-    return 1 if done.problem else 0
+    return invocation.ends
 
 
 @app.command(cls=Leaf)

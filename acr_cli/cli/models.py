@@ -241,12 +241,11 @@ def probe(
             hint="`acr models add` adds one; `acr config init` proposes those that it finds.",
         )
     budget = build.run_budget(settings)
+    invocation.ends = ProviderError.exit_code
     answered = [_answers(settings, name, budget, invocation) for name in names]
-    if not any(answered):
-        if len(names) > 1:
-            say(invocation.err, "No model answered.")
-        return ProviderError.exit_code
-    return 0
+    if not any(answered) and len(names) > 1:
+        say(invocation.err, "No model answered.")
+    return invocation.ends
 
 
 def _models(settings: Settings) -> list[Candidate]:
@@ -270,6 +269,7 @@ def _answers(settings: Settings, name: str, budget: Budget, invocation: Invocati
         if error.hint:
             say(invocation.out, f"  {error.hint}")
         return False
+    invocation.ends = 0
     say(
         invocation.out,
         f"{name} answers: {reply.content} ({usd(reply.cost_usd)}, {seconds(reply.seconds)})",

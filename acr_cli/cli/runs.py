@@ -204,6 +204,7 @@ def replay(
     finally:
         screen.close()
     result = done.result
+    invocation.ends = 0 if done.identical else 1
     if as_json:
         about = {"run": chosen.id, "identical": done.identical, "status": result.status.value}
         shapes.write({"type": "replay", "schema": SCHEMA, **about, "patch": result.patch, "reason": done.why})
@@ -215,7 +216,7 @@ def replay(
     else:
         say(invocation.out, f"The replay of {chosen.id} makes another patch:")
         show_patch(invocation.out, result.patch)
-    return 0 if done.identical else 1
+    return invocation.ends
 
 
 def _enter(run: RunFolder) -> None:

@@ -187,7 +187,7 @@ class JsonLines:
 
     def __init__(self) -> None:
         self.run = ""
-        self._open = True
+        self._lost: OSError | None = None
 
     def emit(self, event: Event) -> None:
         if isinstance(event, RunStarted):
@@ -197,12 +197,18 @@ class JsonLines:
         self.put(to_json(event))
 
     def put(self, shape: dict[str, Any]) -> None:
-        if not self._open:
+        if self._lost is not None:
             return
         try:
             write(shape)
-        except OSError:
-            self._open = False
+        except OSError as error:
+            self._lost = error
+
+    def end(self, shape: dict[str, Any]) -> None:
+        """The last line. Raises: OSError of the first line that could not be written."""
+        self.put(shape)
+        if self._lost is not None:
+            raise self._lost
 
     def fail(self, failure: Failure) -> None:
         """The last line of a run that ended in an error."""

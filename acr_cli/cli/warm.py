@@ -85,13 +85,16 @@ def warm(
         result = build.warm(settings, where=Path.cwd(), commits=most, emit=emit)
     finally:
         close()
-    with suppress(BrokenPipeError):  # whoever reads has seen enough; the exit code says how it ended
+    invocation.ends = result.exit_code
+    try:
         if as_json:
             write_line(shape(result))
         else:
             show(invocation.out, result)
-            if result.error_id:
-                show_error(result.message, result.hint, id_=result.error_id, no_color=invocation.no_color)
+    except OSError as error:  # the exit code says how it ended
+        invocation.lost = error
+    if result.error_id and not as_json:
+        show_error(result.message, result.hint, id_=result.error_id, no_color=invocation.no_color)
     invocation.on_failure = None  # the result has been said
     with suppress(KeyboardInterrupt):  # what is not settled now, the next run settles
         build.settle(settings)

@@ -263,13 +263,8 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _write_out(outcomes: Iterable[Outcome]) -> int:
-    try:
-        count = _write_lines(sys.stdout, outcomes)
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has enough: cli.main ends without a word
-        raise
-    except OSError as error:
-        raise UsageError(f"Standard output cannot be written: {error.strerror or error}.") from error
+    count = _write_lines(sys.stdout, outcomes)
+    sys.stdout.flush()
     return count
 
 

@@ -78,8 +78,8 @@ def test_a_full_standard_output_is_said_in_a_sentence(filled: Memory, tmp_path: 
         done = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, text=True, timeout=60, check=False
         )
-    assert done.returncode == 2
-    assert done.stderr == "acr: Standard output cannot be written: No space left on device. [usage]\n"
+    assert done.returncode == 1
+    assert done.stderr == "acr: The output cannot be written: no space left on device. [output]\n"
 
 
 def test_lines_that_are_no_outcomes_are_told(acr, tmp_path: Path) -> None:
