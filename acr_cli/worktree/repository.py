@@ -6,6 +6,7 @@ loops.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from dataclasses import dataclass
@@ -107,8 +108,17 @@ class Repository:
         return git(*arguments, directory=self.directory, work_tree=self.root, stdin=stdin)
 
     def _is_file(self, name: str) -> bool:
+        """Whether it is a file of this tree: an index that git did not write may name any other."""
+        pure = PurePosixPath(name)
+        if str(pure) != name or pure.is_absolute() or ".." in pure.parts:
+            return False
         path = self.root / name
-        return path.is_symlink() or path.is_file()
+        try:
+            return path.is_symlink() or path.is_file()
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return False
+            raise
 
 
 def open_repository(where: Path, *, home: Path | None = None) -> Repository:

@@ -18,6 +18,7 @@ from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.kept import changes_since
 from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.tree import RunTree
+from tests.security.fuzzing_git import index_of
 
 MakeRepository = Callable[..., Path]
 
@@ -111,6 +112,25 @@ def test_a_file_that_lies_behind_a_link_now_is_not_copied_and_its_target_is_left
     tree = RunTree.copy(root, repository.files(), tmp_path / "run")
     assert (outside / "a.py").read_text() == "mine"
     assert tree.files() == ("pkg",)
+
+
+def test_what_an_index_names_outside_of_the_repository_is_neither_listed_nor_copied(
+    git_repo: MakeRepository, tmp_path: Path
+) -> None:
+    root = git_repo({"a.py": "1\n"})
+    for beside in (tmp_path / "beside", root.parent / "beside"):
+        beside.write_text("not of the repository\n")
+    names = ["../beside", str(tmp_path / "beside"), "./a.py", "n" * 300, ".git/config", "a.py"]
+    index = root / ".git" / "index"
+    index.write_bytes(index_of([name.encode() for name in names]))
+
+    listed = open_repository(root).files()
+    tree = RunTree.copy(root, (*listed, *names[:3]), tmp_path / "run")
+
+    assert listed == (".git/config", "a.py")
+    assert tree.files() == ("a.py",)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["git", "tree"]
+    assert (tmp_path / "beside").read_text() == "not of the repository\n"
 
 
 def test_nested_repositories_and_submodules_are_left_out(git_repo: MakeRepository) -> None:
