@@ -14,6 +14,7 @@ from acr_cli.protocols import Tree
 MOST_FILES = 20_000
 MOST_BYTES = 300 * 1024**2
 _LINK, _SUBMODULE = "120000", "160000"
+_LONGEST_LINK = 4096  # bytes, from which on no system takes one
 
 
 def lay_task(git: Git, prospect: Prospect, tree: Tree) -> str:
@@ -65,6 +66,8 @@ def _write(tree: Tree, path: str, mode: str, data: bytes) -> None:
     place = tree.path(path)
     _make_room(place, tree.root)
     if mode == _LINK:
+        if not 0 < len(data) < _LONGEST_LINK or b"\0" in data:
+            raise PathRefused(f"{path!r} is a link to what is no path.")
         place.symlink_to(data.decode("utf-8", "surrogateescape"))
         return
     place.write_bytes(data)

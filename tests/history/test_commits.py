@@ -87,6 +87,30 @@ def test_a_message_in_another_encoding_is_read(history: History) -> None:
     assert walk(reader(history.root), 1).commits[0].subject == "Grüße"
 
 
+@pytest.mark.parametrize(
+    "encoding", ["undefined", "punycode", "idna", "hex", "x\0y", "no such", "unicode_escape"]
+)
+def test_a_commit_in_what_is_no_encoding_or_at_no_time_is_read_all_the_same(
+    history: History, encoding: str
+) -> None:
+    first = history.commit("x", {"a": "1"})
+    tree = history.git("rev-parse", f"{first}^{{tree}}")
+    who = f"a <a@b> {'9' * 5000} +0000"
+    header = f"tree {tree}\nparent {first}\nauthor {who}\ncommitter {who}\nencoding {encoding}\n\n"
+    made = subprocess.run(
+        ["git", "hash-object", "-w", "-t", "commit", "--literally", "--stdin"],
+        cwd=history.root,
+        input=header.encode() + b"Mend \\x it \xff\n",
+        capture_output=True,
+        check=True,
+    )
+    history.git("update-ref", "HEAD", made.stdout.decode().strip())
+
+    newest = walk(reader(history.root), 2).commits[0]
+
+    assert (newest.subject, newest.time) == ("Mend \\x it \ufffd", 0)
+
+
 def test_without_a_commit_there_is_nothing(history: History) -> None:
     assert walk(reader(history.root), 10).commits == ()
 
