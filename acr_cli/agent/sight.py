@@ -10,17 +10,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from acr_cli.agent.excerpts import defined, excerpt, outline, stems_in
+from acr_cli.agent.ignoring import IGNORE_FILE, read_ignored
 from acr_cli.agent.repomap.drawing import RepoMap
 from acr_cli.agent.text import Text, cut, numbered
-from acr_cli.agent.unseen import (
-    IGNORE_FILE,
-    is_generated,
-    is_generated_text,
-    is_image,
-    is_secret,
-    read_ignored,
-    visible,
-)
+from acr_cli.agent.unseen import is_generated, is_generated_text, is_image, is_secret, visible
 from acr_cli.errors import BadReply, PathRefused
 from acr_cli.protocols import Tree
 from acr_cli.records import Step, StepKind

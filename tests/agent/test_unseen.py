@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acr_cli.agent.ignoring import ignored_by
 from acr_cli.agent.sight import Sight
-from acr_cli.agent.unseen import ignored_by, is_generated, is_generated_text, is_secret, visible
+from acr_cli.agent.unseen import is_generated, is_generated_text, is_secret, visible
 from acr_cli.errors import PathRefused
 from acr_cli.testing.answers import call
 from tests.agent.conftest import candidate
@@ -92,8 +93,31 @@ def test_an_ignore_file_is_read_as_git_reads_it(lines: list[str], paths: list[st
     )
     assert said.returncode < 128, said.stderr
     theirs = {path for path in said.stdout.decode().split("\0") if path}
-    ours = ignored_by(lines)
+    ours = ignored_by([line.encode() for line in lines])
     assert {path for path in paths if path in ours} == theirs
+
+
+@pytest.mark.parametrize(
+    ("line", "matched", "others"),
+    [
+        (b"*.log" + b" " * 5000, "a.log", "a"),
+        (b"a\x0bb", "a\x0bb", "a"),
+        (b"a\0b", "a", "ab"),
+        (b"a\t", "a\t", "a"),
+        (b"a\\  ", "a ", "a"),
+        ("\u00e4??".encode(), "\u00e4\u00e4", "\u00e4a"),
+        (b"[]-a]", "^", "b"),
+        (b"x[[:upper:]-]", "x-", "xa"),
+        (b"!a\\", "", "a"),
+        (b"[[:none:]a", "", "a"),
+        (b"[a", "", "[a"),
+        (b"a//", "", "a/b"),
+    ],
+)
+def test_an_odd_line_of_an_ignore_file_means_what_git_says(line: bytes, matched: str, others: str) -> None:
+    ignored = ignored_by([line])
+    assert not matched or matched in ignored
+    assert others not in ignored
 
 
 _made: list[Path] = []
@@ -108,7 +132,7 @@ def _repository(factory) -> Path:
 
 def test_what_may_be_seen() -> None:
     paths = ("a.py", ".env", "logo.png", "package-lock.json", "private/plan.md", "private/keep.md", "b.txt")
-    ignored = ignored_by(["# a word", "", "private/*", "!private/keep.md"])
+    ignored = ignored_by([b"# a word", b"", b"private/*", b"!private/keep.md"])
     assert visible(paths, ignored) == ("a.py", "private/keep.md", "b.txt")
 
 

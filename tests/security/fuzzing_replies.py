@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from acr_cli.advisor import card, reply
-from acr_cli.agent import excerpts, planning, toolbox, unseen
+from acr_cli.agent import excerpts, ignoring, planning, toolbox
 from acr_cli.agent.formats import FORMATS, read_edits
 from acr_cli.agent.matching import replaced
 from acr_cli.agent.text import Text
@@ -136,7 +136,7 @@ def _issue(text: str) -> object:
 
 
 def _ignored(text: str) -> object:
-    patterns = unseen.ignored_by(text.splitlines())
+    patterns = ignoring.ignored_by(encoded(text).split(b"\n"))
     return [path in patterns for path in ("a/b/c.py", "a" * 200, "a/" * 40 + "b", ".env")]
 
 
