@@ -107,8 +107,9 @@ class TooLong(BaseException):
 class Parser:
     """One reader of text that nobody vouches for.
 
-    `samples` are valid inputs; `shape` says how they are taken apart besides as text: "json", "toml" or "".
-    `repeats` are pieces that long inputs are made of. `errors` may be raised beside acr's own."""
+    `samples` are valid inputs; `shape` says how they are taken apart besides as text: "json", "toml" or "";
+    "bytes" means that each character is one. `repeats` are pieces that long inputs are made of. `errors` may
+    be raised beside acr's own."""
 
     name: str
     feed: Callable[[str], object]
@@ -116,6 +117,7 @@ class Parser:
     shape: str = ""
     repeats: tuple[str, ...] = ()
     errors: tuple[type[Exception], ...] = ()
+    dear: bool = False  # each input starts programs, or talks over a socket: fewer are shown
     sound: Callable[[Any], bool] = field(default=lambda _: True)  # whether what it returns may be returned
 
     def try_out(self, given: str) -> bool:
@@ -157,12 +159,18 @@ def encoded(text: str) -> bytes:
 _AT = st.integers(0, 10_000)
 _PIECE = st.sampled_from(NOISE) | st.text(max_size=4)
 _EDIT = st.tuples(st.sampled_from(("delete", "repeat", "swap", "cut", "insert", "replace")), _AT, _AT, _PIECE)
+_DAMAGE = st.tuples(_AT, st.integers(0, 255))
 _CHANGE = st.tuples(st.sampled_from(("replace", "drop", "twice", "wrap")), _AT, st.sampled_from(ODD))
 
 
 def inputs(parser: Parser) -> st.SearchStrategy[str]:
     """Inputs of a parser: its samples broken as text, and as what they hold; sometimes anything."""
     samples = st.sampled_from(parser.samples)
+    if parser.shape == "bytes":
+        return st.one_of(
+            st.builds(damaged, samples, st.lists(_DAMAGE, min_size=1, max_size=6)),
+            st.builds(lambda text, at: text[: len(text) * at // 10_000], samples, _AT),
+        )
     edits = st.lists(_EDIT, min_size=1, max_size=4)
     broken = st.builds(edited, samples, edits)
     ways = [broken, broken]
@@ -192,6 +200,15 @@ def edited(text: str, edits: Sequence[tuple[str, int, int, str]]) -> str:
             case _:
                 parts[at : at + 1] = [piece]
     return "".join(parts)
+
+
+def damaged(text: str, damages: Sequence[tuple[int, int]]) -> str:
+    """Bytes of which some, at these ten-thousandths of all, are others. Pure."""
+    data = list(text)
+    for at, byte in damages:
+        if data:
+            data[min(len(data) * at // 10_000, len(data) - 1)] = chr(byte)
+    return "".join(data)
 
 
 def reshaped(text: str, shape: str, changes: Sequence[tuple[str, int, Any]]) -> str:
@@ -239,15 +256,22 @@ def _places(holder: Any) -> Iterator[tuple[Any, Any]]:
 
 def heavy(parser: Parser) -> Iterator[str]:
     """Long repetitions behind beginnings of the samples, and deep ones; none ends as it should."""
-    usual = (" ", "\n", "\t \n", "a", "a.", "(", '"', "\\", "[", "{", "=", "-")
+    if parser.shape == "bytes":
+        yield from (whole[:n] for whole in parser.samples for n in (0, 1, 8, len(whole) // 2, len(whole) - 1))
+        return
+    usual = () if parser.dear else (" ", "\n", "\t \n", "a", "a.", "(", '"', "\\", "[", "{", "=", "-")
     whole = parser.samples[0]
     for piece in dict.fromkeys((*parser.repeats, *usual)):
         body = piece * (LONG // len(piece))
         yield f"{body}\0!"
         yield f"{whole[: len(whole) // 2]}{body}\0!"
-    for line in dict.fromkeys(line for sample in parser.samples for line in sample.splitlines()[:8]):
+    for line in dict.fromkeys(
+        line for sample in parser.samples for line in sample.splitlines()[: 2 if parser.dear else 8]
+    ):
         yield f"{line.rstrip()}{' ' * LONG}\0!"
-    for opening, inside, end in (("[", "", "]"), ('{"x":', "1", "}"), ("a=[", "", "]"), ("(", "", ")")):
+    for opening, inside, end in (
+        () if parser.dear else (("[", "", "]"), ('{"x":', "1", "}"), ("a=[", "", "]"), ("(", "", ")"))
+    ):
         yield opening * DEEP + inside + end * DEEP
         yield f"{whole.rstrip()}\n{opening * DEEP}"
     if parser.shape == "json":

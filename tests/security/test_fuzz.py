@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.security import fuzzing_files, fuzzing_projects, fuzzing_replies
+from tests.security import fuzzing_files, fuzzing_git, fuzzing_projects, fuzzing_replies
 from tests.security.fuzzing import Parser, heavy, inputs
 
 PARSERS = {
     parser.name: parser
-    for parser in (*fuzzing_replies.PARSERS, *fuzzing_projects.PARSERS, *fuzzing_files.PARSERS)
+    for module in (fuzzing_replies, fuzzing_projects, fuzzing_files, fuzzing_git)
+    for parser in module.PARSERS
 }
 
 
@@ -24,7 +25,7 @@ def test_a_parser_reads_or_refuses(parser: Parser) -> None:
         assert parser.try_out(sample), sample
 
     @settings(
-        max_examples=50,
+        max_examples=8 if parser.dear else 40,
         derandomize=True,
         database=None,
         deadline=None,
