@@ -25,6 +25,8 @@ _COMMENTS = 50  # looked at
 _ROOM = 16_000  # characters of all comments
 _BELONGS = ("OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>", re.IGNORECASE)
+# What a page does not show, and what is shown as it is: code.
+_HIDDEN = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _BY_HAND = "Save its text in a file, and give that: --issue FILE."
 
 
@@ -53,7 +55,7 @@ def told(address: str, issue: Any, comments: Any) -> tuple[str, str]:
     """The same from the answers of the service, which are not trusted. Pure. Raises: UsageError."""
     if not isinstance(issue, dict) or not isinstance(issue.get("title"), str):
         raise UsageError(f"{address}: the answer is no issue.", hint=_BY_HAND)
-    body = str(issue.get("body") or "").replace("\r\n", "\n").strip()
+    body = _seen(issue.get("body"))
     text = "\n\n".join(part for part in (issue["title"].strip(), body, *_said(issue, comments)) if part)
     pictures = len(_IMAGE.findall(text))
     remark = (
@@ -158,12 +160,18 @@ def _said(issue: Mapping[str, Any], comments: Any) -> list[str]:
         user = comment.get("user")
         is_bot = isinstance(user, dict) and user.get("type") == "Bot"
         belongs = comment.get("author_association") in _BELONGS or _login(comment) == author
-        body = str(comment.get("body") or "").replace("\r\n", "\n").strip()
+        body = _seen(comment.get("body"))
         if is_bot or not belongs or not body or len(body) > room:
             continue
         room -= len(body)
         parts.append(f"Comment by {_login(comment)}:\n{body}")
     return parts
+
+
+def _seen(body: Any) -> str:
+    """What somebody who looks at the page reads: no orders to models in comments of HTML. Pure."""
+    text = str(body or "").replace("\r\n", "\n")
+    return _HIDDEN.sub(lambda found: found[1] or "", text).strip()
 
 
 def _login(said: Mapping[str, Any]) -> str:
