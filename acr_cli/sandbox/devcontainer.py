@@ -15,6 +15,7 @@ from posixpath import normpath
 from typing import Any
 
 from acr_cli.errors import UsageError
+from acr_cli.sandbox.files import is_inside
 
 _PLACES = (".devcontainer/devcontainer.json", ".devcontainer.json", ".devcontainer/*/devcontainer.json")
 _PLAIN = re.compile(
@@ -36,9 +37,8 @@ def read(tree: Path) -> Named:
     """What the first devcontainer.json names.
 
     Raises: UsageError where there is none, or it names neither an image nor a Dockerfile."""
-    file = next(
-        (path for place in _PLACES for path in sorted(tree.glob(place)) if _is_inside(tree, path)), None
-    )
+    found = (path for place in _PLACES for path in sorted(tree.glob(place)))
+    file = next((path for path in found if path.is_file() and is_inside(tree, path)), None)
     if file is None:
         raise UsageError(
             "There is no devcontainer.json in this repository.", hint="Name an image with --image."
@@ -57,14 +57,6 @@ def read(tree: Path) -> Named:
     folder = where.rpartition("/")[0] or "."
     context = _inside(folder, str(build.get("context", content.get("context", "."))), where)
     return Named(dockerfile=_inside(folder, dockerfile, where), context=context)
-
-
-def _is_inside(tree: Path, path: Path) -> bool:
-    """Whether it is a file, and no link out of the tree."""
-    try:
-        return path.is_file() and path.resolve().is_relative_to(tree.resolve())
-    except (OSError, RuntimeError):
-        return False
 
 
 def _object(file: Path, where: str) -> Mapping[str, Any]:

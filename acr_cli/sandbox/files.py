@@ -48,6 +48,14 @@ def _components(path: PurePosixPath) -> tuple[str, ...]:
     return path.parts
 
 
+def is_inside(tree: Path, name: str | Path) -> bool:
+    """Whether something of this name is in a tree, and not behind a link that leads out of it."""
+    try:
+        return (tree / name).resolve(strict=True).is_relative_to(tree.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        return False
+
+
 def entries(tree: Path, *, only: Sequence[str] | None = None) -> Iterator[tuple[Path, str, os.stat_result]]:
     """Folders (before what is in them), regular files and links below `tree`: path, relative path, status.
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acr_cli.errors import SandboxUnavailable
+from acr_cli.errors import SandboxUnavailable, UsageError
 from acr_cli.events import Emit, Notice
 from acr_cli.protocols import Limits, Recipe
 from acr_cli.sandbox import dependencies, devcontainer, install
@@ -31,8 +31,9 @@ from acr_cli.sandbox.containers import (
     bounds,
     finished,
 )
+from acr_cli.sandbox.dockerfile import fetched, first_image
 from acr_cli.sandbox.engine import Engine, best_effort, broken, network_mode
-from acr_cli.sandbox.files import add_file, add_folder, add_tree
+from acr_cli.sandbox.files import add_file, add_folder, add_tree, is_inside
 from acr_cli.sandbox.gate import VARIABLES
 from acr_cli.sandbox.sidecar import sidecar
 from acr_cli.sandbox.volumes import Volume
@@ -61,10 +62,6 @@ OF_THE_REPOSITORY = ("Dockerfile", "devcontainer")
 VENV = "/opt/acr-venv"
 CACHE_LABEL = "acr.cache"
 _KEPT = 3  # images of one repository
-_FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*([^\s$]+)(?=\s|$)", re.IGNORECASE | re.MULTILINE)
-_FETCHED = re.compile(
-    r"^[ \t]*(?:ONBUILD[ \t]+)?ADD[ \t].*(?:://|git@|[ \t\"]\$).*$", re.IGNORECASE | re.MULTILINE
-)
 _BUILD_ARGUMENTS = ("http_proxy", "https_proxy")
 _INSTEAD = "Name an image that is there with --image, or use --sandbox bubblewrap."
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -151,8 +148,11 @@ class Images:
         import docker.errors
 
         self._emit(Notice(level="info", text=f"Building the image of {dockerfile}, with network."))
+        for place in (dockerfile, context):
+            if not is_inside(tree, place):
+                raise UsageError(f"{place} is not in this repository, or leads out of it.", hint=_INSTEAD)
         key = install.key(Recipe(language="", manifests=(dockerfile,), repository=recipe.repository), tree)
-        beside = self._read_dockerfile(tree / dockerfile, recipe.language)
+        beside = self._beside(tree / dockerfile, recipe.language)
         try:
             with (
                 self._way_out(beside) as (network, proxies),
@@ -179,19 +179,20 @@ class Images:
             ) from error
         return str(image.id), dockerfile
 
-    def _read_dockerfile(self, file: Path, language: str) -> str:
+    def _beside(self, file: Path, language: str) -> str:
         """The image for the container beside a build: the first that is named as it is, else the language's.
 
         Raises: SandboxUnavailable for what the engine itself would fetch, from wherever it stands."""
-        text = re.sub(r"\\\s*\n", " ", file.read_text(encoding="utf-8", errors="replace"))
         if self._network:
             return ""
-        if found := _FETCHED.search(text):
+        text = file.read_bytes().decode("utf-8", "replace")
+        if line := fetched(text):
             raise SandboxUnavailable(
-                f"{file.name} would have the engine fetch an address itself: {found.group().strip()[:100]}.",
-                hint="Fetch it with RUN, or give the sandbox the network as it is with --network on.",
+                f"{file.name} may have the engine fetch an address itself: {line[:100]}.",
+                hint="Fetch it with RUN, take files of the repository with COPY, or give the sandbox the"
+                " network as it is with --network on.",
             )
-        named = next((n for n in _FROM.findall(text) if n.lower() != "scratch"), "")
+        named = first_image(text)
         return self.base(named or DEFAULT_IMAGES.get(language, DEFAULT_IMAGES["python"]))[0]
 
     def _with_dependencies(self, recipe: Recipe, tree: Path, base: str) -> str:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acr_cli.sandbox.files import is_inside
+
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "javascript": ("node",),
     "typescript": ("node",),
@@ -114,7 +116,8 @@ def _rust(environ: Mapping[str, str], tree: Path) -> Path | None:
 
 
 def _channels(home: Path, tree: Path) -> Iterator[str]:
-    inside = [tree / name for name in ("rust-toolchain.toml", "rust-toolchain") if _is_inside(tree, name)]
+    names = ("rust-toolchain.toml", "rust-toolchain")
+    inside = [tree / name for name in names if (tree / name).is_file() and is_inside(tree, name)]
     named = next((found for file in inside if (found := _toml(file))), {})
     chosen = named.get("toolchain")
     if isinstance(chosen, dict) and isinstance(chosen.get("channel"), str):
@@ -124,15 +127,6 @@ def _channels(home: Path, tree: Path) -> Iterator[str]:
     default = _toml(home / "settings.toml").get("default_toolchain")
     yield default if isinstance(default, str) else "stable"
     yield "stable"
-
-
-def _is_inside(tree: Path, name: str) -> bool:
-    """Whether a file of the tree is one, and not a link out of it."""
-    try:
-        file = (tree / name).resolve(strict=True)
-    except (OSError, RuntimeError):
-        return False
-    return file.is_file() and file.is_relative_to(tree.resolve())
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -31,6 +31,7 @@ exec perl -e "$2" "$3"
 """
 _LIMITS = Limits(memory_bytes=512 * 1024**2, pids=16)
 _CHUNK = 1 << 16
+_MOST = 256  # connections at once: the gate serves no more
 _LAST_WORDS = 5.0  # seconds for the threads to end in
 
 
@@ -78,6 +79,7 @@ class _Carrier:
         self._line = line
         self._gate = gate
         self._lock = threading.Lock()
+        self._sending = threading.Lock()  # not the other one: who waits for room on the line must not stop it
         self._ends: dict[int, socket.socket] = {}
         self._half: set[int] = set()  # connections of which one direction has ended
         self._threads: list[threading.Thread] = []
@@ -127,8 +129,13 @@ class _Carrier:
                 received = received[8 + length :]
 
     def _carry_in(self) -> None:
-        """From the container to the connections, for the life of the line."""
+        """From the container to the connections, for the life of the line.
+
+        The program runs in an image that may be the repository's, and may say anything."""
         for which, data in self._frames:
+            if which not in self._ends and len(self._ends) >= _MOST:
+                self._line.hang_up()
+                return
             end = self._ends.get(which) or self._connect(which)
             with contextlib.suppress(OSError):
                 end.sendall(data) if data else end.shutdown(socket.SHUT_WR)
@@ -149,7 +156,7 @@ class _Carrier:
             data = b"."
             while data:
                 data = end.recv(_CHUNK)
-                with self._lock:
+                with self._sending:
                     self._line.send(struct.pack(">II", which, len(data)) + data)
         self._ended(which)
 
@@ -158,6 +165,7 @@ class _Carrier:
         with self._lock:
             if which in self._half:
                 self._half.discard(which)
-                self._ends.pop(which).close()
+                if (end := self._ends.pop(which, None)) is not None:  # one may be said to have ended twice
+                    end.close()
             else:
                 self._half.add(which)
