@@ -7,6 +7,6 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]
 
-from acr_cli.cli.main import main
+from acr_cli.cli.main import program
 
-sys.exit(main())
+program()

@@ -6,6 +6,7 @@ the home folder's `logs`.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import io
@@ -13,6 +14,7 @@ import os
 import signal
 import stat
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,6 +27,21 @@ if TYPE_CHECKING:
     from acr_cli.cli.invocation import Failure, Invocation
 
 INTERRUPTED = 130
+
+
+def program() -> NoReturn:
+    """`acr`, as a process of its own; ends it with the exit code.
+
+    At once, once all has been done that was asked for at the end: a thread of the background may be in the
+    native code of a library, and Python, which takes itself apart around such a thread, may crash."""
+    code = main()
+    with contextlib.suppress(KeyboardInterrupt):
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001  for those that are to be waited for
+        atexit._run_exitfuncs()  # noqa: SLF001
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,10 +132,8 @@ def _interrupt_again(dropped: sys.UnraisableHookArgs) -> None:
     if not issubclass(dropped.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(dropped)
         return
-    from threading import Timer, main_thread
-
     # Not from here, where it would be dropped again; and as a signal, which ends what the thread waits for.
-    later = Timer(0.02, signal.pthread_kill, (main_thread().ident, signal.SIGINT))
+    later = threading.Timer(0.02, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     later.daemon = True
     later.start()
 

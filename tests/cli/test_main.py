@@ -458,3 +458,35 @@ sys.exit(guarded([], Invocation(), run))
     result = subprocess.run(python, check=False, capture_output=True, text=True, timeout=25)
 
     assert (result.returncode, "Traceback" in result.stderr) == (130, False), result.stderr
+
+
+BUSY = """
+import atexit, sys, threading, time
+import onnxruntime
+from acr_cli.cli.main import program
+
+def load():
+    while True:
+        try:
+            onnxruntime.InferenceSession(b"no model")
+        except onnxruntime.capi.onnxruntime_pybind11_state.InvalidProtobuf:
+            pass
+
+def last():
+    time.sleep(0.1)
+    sys.stderr.write("waited for\\n")
+
+for _ in range(3):
+    threading.Thread(target=load, daemon=True).start()
+threading.Thread(target=last).start()
+atexit.register(sys.stderr.write, "at the end\\n")
+sys.argv = ["acr", "--version"]
+program()
+"""
+
+
+def test_a_library_that_is_at_work_in_the_background_does_not_crash_the_end() -> None:
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", BUSY], check=False, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "waited for\nat the end\n")
+        assert done.stdout.startswith("acr ")
