@@ -104,7 +104,10 @@ class Disk:
         if self._first.files == _NO_COUNT:
             guess = Size(bytes=guess.bytes, files=guess.bytes // _SMALL)
         low = now.bytes < self._floor.bytes or now.files < self._floor.files
+        # What others have freed meanwhile must not hide what is written next.
+        more = Size(bytes=max(self._free.bytes, now.bytes), files=max(self._free.files, now.files))
         if not low and guess.within(limits):
+            self._free = more
             return False
         found = self._place.measure(self._most(limits)).since(self._begun)
         self._known, self._free = (found if found.whole else guess), now
@@ -132,8 +135,11 @@ def said(limits: Limits) -> bytes:
 
 
 def free(folder: Path) -> Size:
-    """What the file system of a folder has left for this user."""
-    status = os.statvfs(folder)
+    """What the file system of a folder has left for this user. Raises: SandboxBroken when it is gone."""
+    try:
+        status = os.statvfs(folder)
+    except OSError as error:
+        raise SandboxBroken(f"{folder} cannot be looked at: {(error.strerror or '').lower()}.") from error
     files = status.f_favail if status.f_files else _NO_COUNT
     return Size(bytes=status.f_bavail * status.f_frsize, files=files)
 

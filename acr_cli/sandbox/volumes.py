@@ -91,14 +91,17 @@ class Volume:
 
     def over(self, limits: Limits) -> bool:
         """Whether the commands together have written more than allowed. Raises: SandboxBroken."""
-        if self._disk is None and not self.unwatched:
-            # Only now, so that commands that are soon over do not wait for it.
-            self._watcher = Watcher(self.engine, self._holder_name)
-            try:
+        if self.unwatched:
+            return False
+        try:
+            if self._disk is None:
+                # Only now, so that commands that are soon over do not wait for it.
+                self._watcher = Watcher(self.engine, self._holder_name)
                 self._disk = Disk(self._watcher, begun=self._put)
-            except Blind:
-                self.unwatched = True
-        return self._disk is not None and self._disk.over(limits)
+            return self._disk.over(limits)
+        except Blind:
+            self.unwatched = True
+            return False
 
     @contextlib.contextmanager
     def filling(self) -> Iterator[tarfile.TarFile]:

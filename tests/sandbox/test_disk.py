@@ -70,6 +70,38 @@ def test_what_lay_in_the_tree_and_what_others_write_is_not_counted(tmp_path: Pat
     assert disk.over(limits)
 
 
+class _Told:
+    """A place of which is told what is free, look by look; what lies there grows meanwhile."""
+
+    name, hint = "told", ""
+
+    def __init__(self, *free: int, used: tuple[int, int]) -> None:
+        self._free, self._used = list(free), list(used)
+
+    def free(self) -> Size:
+        return Size(bytes=self._free.pop(0), files=1_000_000)
+
+    def measure(self, most: Size | None = None) -> Size:
+        return Size(bytes=self._used.pop(0), files=1)
+
+
+def test_what_others_remove_does_not_hide_what_a_command_writes() -> None:
+    place = _Told(1000, 1500, 900, used=(0, 600))
+    disk = Disk(place, floor=Size(bytes=0, files=0))
+    limits = Limits(disk_bytes=500)
+    assert not disk.over(limits)
+    assert disk.over(limits)
+
+
+def test_a_copy_that_is_gone_is_a_broken_sandbox(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    disk = Disk(Folders(copy))
+    copy.rmdir()
+    with pytest.raises(SandboxBroken, match=r"copy cannot be looked at: no such file or directory\."):
+        disk.over(Limits())
+
+
 def test_a_copy_is_measured_without_following_links_and_links_count_once(tmp_path: Path) -> None:
     copy, beside = tmp_path / "copy", tmp_path / "beside"
     copy.mkdir()
