@@ -1,8 +1,9 @@
 """The loop on one page: context, action, feedback, memory; and the next candidate after a verified failure.
 
 A step starts from a checkpoint of the run's tree. A failed attempt is undone and leaves a lesson for the next
-candidate; a void one (provider down, sandbox gone) is undone, does not count as an attempt and rests the
-candidate for this run; a verified one ends the step. Method: Agent-as-a-Router (arXiv 2606.22902).
+candidate; a void one (provider down) is undone, does not count as an attempt and rests the candidate for this
+run; a verified one ends the step. A sandbox that is gone ends the run: nobody else would get any further.
+Method: Agent-as-a-Router (arXiv 2606.22902).
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from random import Random
 
 from acr_cli.abreast import Beside, Place, side_by_side
 from acr_cli.course import Bid, Course, advice, aimed, attempts_at, findings, informed, outcome_of, replanned
-from acr_cli.errors import AcrError, BudgetExhausted, Interrupted, NoEligibleModel, StoreError
+from acr_cli.errors import (
+    AcrError,
+    BudgetExhausted,
+    Interrupted,
+    NoEligibleModel,
+    SandboxUnavailable,
+    StoreError,
+)
 from acr_cli.events import (
     AttemptFinished,
     BaselineMeasured,
@@ -312,7 +320,7 @@ class Loop:
         while len(bids) < width and (bid := self._choose(course, [bid.candidate.id for bid in bids])):
             bids.append(bid)
         if len(bids) < 2 or parts.beside is None:
-            trials = [self._try(course, bid, self.place) for bid in bids]
+            trials = [self._alone(course, bid) for bid in bids]
         else:
             trials = side_by_side(bids, parts.beside, lambda bid, place: self._try(course, bid, place))
             if not isinstance(trials[-1].verdict, Failed | Void):
@@ -349,6 +357,16 @@ class Loop:
         parts.emit(ChoiceMade(step=step.id, attempt=number, choice=choice))
         candidate = next(c for c in course.eligible if c.id == choice.candidate)
         return Bid(context=context, choice=choice, candidate=candidate)
+
+    def _alone(self, course: Course, bid: Bid) -> Trial:
+        """An attempt in the run's own tree. What it has made is kept where the sandbox breaks."""
+        tree, candidate = self.parts.tree, bid.candidate.id
+        try:
+            return self._try(course, bid, self.place)
+        except SandboxUnavailable as error:
+            made = Attempt(candidate=candidate, patch=tree.diff(self.start), files=tree.changed(self.start))
+            self.progress.broke_off(made, error.message)
+            raise
 
     def _try(self, course: Course, bid: Bid, place: Place) -> Trial:
         """An attempt and its verdict. Runs beside others in a thread: it changes nothing but its place."""

@@ -49,7 +49,7 @@ class SandboxUnavailable(AcrError):
 
 
 class SandboxBroken(SandboxUnavailable):
-    """The sandbox stopped working in the middle of a run: an attempt that met this is void."""
+    """The sandbox stopped working in the middle of a run: it ends, and nobody is to blame."""
 
     id = "sandbox-broken"
 

@@ -317,7 +317,7 @@ class Backend(Protocol):
     ) -> Attempt:
         """Change the tree. A broken machinery is an Attempt with `void`, what was spent until then counted.
 
-        Raises: BudgetExhausted, Interrupted."""
+        Raises: BudgetExhausted, Interrupted, SandboxUnavailable: nobody else would get any further."""
         ...
 
     def eligible(self, step: Step) -> bool:
@@ -374,7 +374,9 @@ class Verifier(Protocol):
 
     def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
         """Undo edits to protected files in the tree, then syntax, tests in a fresh sandbox, and the score
-        u."""
+        u.
+
+        Raises: SandboxUnavailable."""
         ...
 
 

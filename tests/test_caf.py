@@ -487,6 +487,15 @@ def test_a_sandbox_that_breaks_in_the_middle_ends_the_run_with_what_there_is(tmp
     assert "+bad" in result.patch
 
 
+def test_what_was_made_when_the_sandbox_broke_is_kept(tmp_path: Path) -> None:
+    world = World(
+        folder=tmp_path, deeds={"first": [raises(SandboxBroken("The engine is gone."))], "next": []}
+    )
+    result = world.fix()
+    assert (result.status, result.exit_code, result.summary) == (Status.ERROR, 4, "The engine is gone.")
+    assert "+half" in result.patch
+
+
 def test_a_store_that_fails_is_said_and_the_run_goes_on(tmp_path: Path) -> None:
     world = World(folder=tmp_path, deeds={"weak": [writes(BAD)], "strong": [writes(GOOD)]})
     world.memory.broken = True

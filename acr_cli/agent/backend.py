@@ -19,7 +19,7 @@ from acr_cli.agent.toolbox import TestRunner, Toolbox, run_command
 from acr_cli.agent.transcript import Transcript
 from acr_cli.agent.unseen import images_named
 from acr_cli.agent.working import Patience, TextWork, ToolWork
-from acr_cli.errors import ProviderError, SandboxUnavailable
+from acr_cli.errors import ProviderError
 from acr_cli.events import Emit, Notice
 from acr_cli.parts import load
 from acr_cli.protocols import Budget, EditFormat, FormatScores, Gateway, Limits, Sandbox, Tree
@@ -69,9 +69,9 @@ class Agent:
     def attempt(
         self, step: Step, candidate: Candidate, tree: Tree, sandbox: Sandbox, budget: Budget
     ) -> Attempt:
-        """See `Backend.attempt`. A provider or sandbox that fails makes it void.
+        """See `Backend.attempt`. A provider that fails makes it void.
 
-        Raises: BudgetExhausted, ConfigurationError (an unknown edit format)."""
+        Raises: BudgetExhausted, SandboxUnavailable, ConfigurationError (an unknown edit format)."""
         since, started = tree.checkpoint(), self._clock()
         name = format_name(candidate, self._scores)
         edit_format = edit_format_of(name)
@@ -97,7 +97,7 @@ class Agent:
                 finally:
                     calls = work.calls
                     self._scores.count(candidate.id, name, right=work.right, wrong=work.wrong)
-        except (ProviderError, SandboxUnavailable) as error:
+        except ProviderError as error:
             void = error.message
         finally:
             transcript.ended(summary, void)

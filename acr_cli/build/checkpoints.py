@@ -10,7 +10,7 @@ from typing import Any
 
 from acr_cli.build.reading import read, read_fields
 from acr_cli.build.recording import RECORDING, Recording
-from acr_cli.errors import PatchConflict, ProviderError
+from acr_cli.errors import PatchConflict, ProviderError, SandboxUnavailable
 from acr_cli.events import plain
 from acr_cli.progress import Checkpoint, Progress
 from acr_cli.records import SCHEMA, Baseline, Candidate, Outcome, RunResult, Status, Step, Task
@@ -152,8 +152,9 @@ def as_it_began(folder: RunFolder, repository: Repository, tree: RunTree) -> Non
 
 def may_go_on(folder: RunFolder, result: RunResult) -> RunResult:
     """The result of a run that is not at its end says how to go on."""
-    cut_short = (
-        result.status in (Status.INTERRUPTED, Status.BUDGET) or result.exit_code == ProviderError.exit_code
+    cut_short = result.status in (Status.INTERRUPTED, Status.BUDGET) or result.exit_code in (
+        ProviderError.exit_code,
+        SandboxUnavailable.exit_code,
     )
     if not cut_short or folder.kept(REACHED) is None:
         return result

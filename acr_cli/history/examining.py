@@ -99,7 +99,10 @@ def _with(
         dimension=Dimension.AGENTIC_PROGRAMMING,
         language=baseline.language,
     )
-    verdict = verifier.check(step, baseline, _FIX, tree, start)
+    try:
+        verdict = verifier.check(step, baseline, _FIX, tree, start)
+    except SandboxUnavailable as error:
+        raise SandboxBroken(error.message, hint=error.hint) from error
     if isinstance(verdict, Void):
         raise SandboxBroken(verdict.reason)
     evidence = verdict.evidence

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acr_cli.errors import SandboxBroken
 from acr_cli.events import Emit, Progress, ToolCalled
 from acr_cli.protocols import Budget, Limits, Sandbox, Session, Tree
 from acr_cli.records import Attempt, Candidate, Step, StepKind
@@ -23,7 +22,7 @@ from acr_cli.repair.rank import propose
 from acr_cli.repair.select import describe
 from acr_cli.repair.source import Source, parse
 from acr_cli.repair.suspects import Run, Suspicion, suspect
-from acr_cli.repair.wire import Driver, read_command
+from acr_cli.repair.wire import Driver, DriverFailed, read_command
 
 SURVEY_SHARE = 0.35  # of the time limit, at most
 MAX_FILES = 12  # the most suspicious ones
@@ -84,14 +83,14 @@ class Repair:
     ) -> Attempt:
         """Search for a change that makes the failing tests pass and breaks none; write it into the tree.
 
-        Raises: BudgetExhausted."""
+        Raises: BudgetExhausted, SandboxUnavailable."""
         budget.check()
         started = self.clock()
         since = tree.checkpoint()
         try:
             with sandbox.open(tree.root) as session:
                 outcome, sources = self._search(step, tree, session, budget, started)
-        except SandboxBroken as broken:
+        except DriverFailed as broken:
             return Attempt(
                 candidate=candidate.id,
                 seconds=self.clock() - started,

@@ -27,6 +27,10 @@ _PROBE = (
 _VALUED = ("-k", "-m", "-c", "-p", "-W", "-o", "--import-mode", "--confcutdir")
 
 
+class DriverFailed(SandboxBroken):
+    """The driver gave no answer, or one that says so: it may be the repository's doing."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestCommand:
     """What the driver takes over from the command that runs the tests."""
@@ -103,7 +107,7 @@ class Result:
 class Driver:
     """The driver in one session.
 
-    Raises: SandboxBroken from every method, also when the driver dies or gives no answer."""
+    Raises: SandboxBroken from every method, DriverFailed when the driver dies or gives no answer."""
 
     def __init__(
         self,
@@ -139,7 +143,7 @@ class Driver:
                     return name
                 usable = usable or name
         if not usable:
-            raise SandboxBroken("The sandbox has no Python 3.8 or newer, which repair needs.")
+            raise DriverFailed("The sandbox has no Python 3.8 or newer, which repair needs.")
         return usable
 
     def look(
@@ -158,10 +162,10 @@ class Driver:
         answer = self._ask("survey", request, limit + 4 * each + GRACE)
         lines = [line for line in answer.decode().splitlines() if line]
         if not lines:
-            raise SandboxBroken("The survey of the tests gave no answer.")
+            raise DriverFailed("The survey of the tests gave no answer.")
         self.survey = json.loads(lines[-1])
         if "error" in self.survey:
-            raise SandboxBroken(f"The survey of the tests failed: {self.survey['error'].splitlines()[-1]}")
+            raise DriverFailed(f"The survey of the tests failed: {self.survey['error'].splitlines()[-1]}")
         return self.survey
 
     def try_out(
@@ -228,7 +232,7 @@ class Driver:
         data = self.session.get(answer)
         if data is None:
             last = (result.output.strip().splitlines() or ["no output"])[-1]
-            raise SandboxBroken(f"The driver of repair ended with exit code {result.exit_code}: {last[:200]}")
+            raise DriverFailed(f"The driver of repair ended with exit code {result.exit_code}: {last[:200]}")
         # A driver that was killed may have left half a line.
         return data[: data.rfind(b"\n") + 1] if mode == "search" else data
 

@@ -138,6 +138,11 @@ def broken(what: str, *, but: type[Exception] = AcrError) -> Iterator[None]:
         yield
     except (AcrError, but):
         raise
+    except docker.errors.ImageNotFound as error:
+        raise SandboxBroken(
+            f"An image has been removed while acr needed it: {_shortly(error.explanation or error)}.",
+            hint="The next run, or one that goes on, makes it again.",
+        ) from error
     except docker.errors.APIError as error:
         why = _shortly(error.explanation or error)
         full = "no space left on device" in why.lower()

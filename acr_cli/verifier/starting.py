@@ -28,7 +28,7 @@ def refuse_unstarted(plan: TestPlan, report: SuiteReport, seconds: float) -> Non
     if limit := _REACHED.get(report.fault):
         raise BaselineCannotStart(
             f"{report.fault[:1].upper()}{report.fault[1:]}: {plan.command}.",
-            hint=f"Raise it with `acr config set {limit} SIZE`, or name another test command with --test CMD.",
+            hint=f"Raise it with `acr config set {limit} SIZE`, or name other tests with --test CMD.",
         )
     if report.fault:
         raise BaselineCannotStart(

@@ -178,7 +178,7 @@ class Verifier:
     def check(self, step: Step, baseline: Baseline, attempt: Attempt, tree: Tree, since: str) -> Verdict:
         """The verdict on the tree as the attempt left it, compared with the checkpoint `since`.
 
-        `baseline` of this object has been called before."""
+        `baseline` of this object has been called before. Raises: SandboxUnavailable."""
         if self._settled is None:
             raise RuntimeError("baseline() settles how the tests are run; it comes before check()")
         if attempt.void:
@@ -212,10 +212,7 @@ class Verifier:
             words=f"{step.text}\n{self._settled.task}\n{self._settled.log}",
             protected=self._protected,
         )
-        try:
-            found = measuring.measure()
-        except SandboxUnavailable as error:
-            return Void(reason=error.message)
+        found = measuring.measure()
         if found.beside.flaky:
             self._tell_flaky(found.beside.flaky)
         notes = (*found.beside.notes, *(f"{path} was changed, as the task asks for it." for path in wanted))
@@ -283,16 +280,13 @@ class Verifier:
             return own_tests.no_test(wrong, undone)
         self._emit(Progress(text=f"running the new test on the code before the change: {plan.command}"))
         parts = {part for path in tree.files() for part in PurePosixPath(path).with_suffix("").parts}
+        now = own_tests.started_tree(tree, settled.start, (*tests, *_files(baseline, baseline.own)))
         try:
-            now = own_tests.started_tree(tree, settled.start, (*tests, *_files(baseline, baseline.own)))
-            try:
-                before = self._run(toolchain, plan, tree)
-            finally:
-                if now is not None:
-                    tree.restore(now)
-            after = self._run(toolchain, plan, tree) if now is not None else None
-        except SandboxUnavailable as error:
-            return Void(reason=error.message)
+            before = self._run(toolchain, plan, tree)
+        finally:
+            if now is not None:
+                tree.restore(now)
+        after = self._run(toolchain, plan, tree) if now is not None else None
         return own_tests.judge_tests(
             baseline,
             before,

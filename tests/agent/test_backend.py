@@ -9,7 +9,13 @@ import pytest
 from acr_cli.agent.backend import Agent, edit_format_of, format_name
 from acr_cli.agent.scores import KeptScores
 from acr_cli.agent.working import Patience
-from acr_cli.errors import BudgetExhausted, ConfigurationError, ContextTooLong, ProviderUnavailable
+from acr_cli.errors import (
+    BudgetExhausted,
+    ConfigurationError,
+    ContextTooLong,
+    ProviderUnavailable,
+    SandboxBroken,
+)
 from acr_cli.events import ToolCalled
 from acr_cli.protocols import Reply, ToolCall
 from acr_cli.records import Lesson, StepKind, Usage
@@ -212,8 +218,9 @@ def test_a_provider_that_fails_makes_the_attempt_void_with_its_cost(tree, sandbo
 
 def test_a_sandbox_that_breaks_makes_the_attempt_void(tree, sandbox, budget) -> None:
     sandbox.broken = True
-    attempt, _, _ = carry_out([call("run", {"command": "true"})], tree, sandbox, budget)
-    assert attempt.void == "The container is gone."
+    with pytest.raises(SandboxBroken, match="The container is gone"):
+        carry_out([FIX, call("run", {"command": "true"})], tree, sandbox, budget)
+    assert "a + b" in (tree.root / "calc.py").read_text(), "what was made is kept"
 
 
 def test_an_exhausted_budget_ends_the_run(tree, sandbox, budget) -> None:

@@ -90,11 +90,10 @@ class BrokenSandbox(FolderSandbox):
         yield
 
 
-def test_a_broken_sandbox_is_a_void_attempt(calc: Path) -> None:
+def test_a_broken_sandbox_is_no_matter_of_the_attempt(calc: Path) -> None:
     backend = Repair(emit=lambda _: None, interpreter=sys.executable)
-    made = backend.attempt(step_for([TARGET]), CANDIDATE, FolderTree(calc), BrokenSandbox(), OpenBudget())
-    assert made.void == "The container is gone."
-    assert made.patch == ""
+    with pytest.raises(SandboxBroken, match="The container is gone"):
+        backend.attempt(step_for([TARGET]), CANDIDATE, FolderTree(calc), BrokenSandbox(), OpenBudget())
     assert (calc / "calc.py").read_text() == MODULE
 
 

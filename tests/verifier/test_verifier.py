@@ -335,11 +335,13 @@ class Breaking:
         return "breaks"
 
 
-def test_a_sandbox_that_breaks_makes_the_attempt_void(bench: MakeBench) -> None:
+def test_a_sandbox_that_breaks_is_no_verdict(bench: MakeBench) -> None:
     at = bench(REPOSITORY)
     runner = at.verifier._runner
     at.verifier._runner = replace(runner, sandbox=Breaking(runner.sandbox))
-    assert at.attempt(at.baseline(), {"calc.py": RIGHT}) == Void(reason="The container is gone.")
+    baseline = at.baseline()
+    with pytest.raises(SandboxBroken, match="The container is gone"):
+        at.attempt(baseline, {"calc.py": RIGHT})
 
 
 # --- every sandbox --------------------------------------------------------------------------------
