@@ -65,7 +65,9 @@ def chat(
         pool_of(settings)  # one that nobody knows ends the chat before it begins
     talk = Conversation(where=Path.cwd())
     this = Chat(invocation=invocation, settings=settings, talk=talk, speaks=is_terminal())
-    signal.signal(signal.SIGTERM, this.end)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, this.end)
     return this.go(_reader(this))
 
 
@@ -103,6 +105,8 @@ class Chat:
                 break
             except KeyboardInterrupt:  # a message that was given up
                 continue
+            except OSError:  # the terminal has gone, and its signal was not to be heard
+                break
             if message:
                 self._carry_out(message)
         if self.left and self.code == INTERRUPTED:
@@ -189,6 +193,6 @@ class Chat:
         return f" {who}   approve {self.settings.approve}   spent {usd(self.talk.spent_usd)}   /help "
 
     def end(self, _signal: int, _frame: FrameType | None) -> None:
-        """SIGTERM: what is going on stops as at Ctrl-C, and the chat with it."""
+        """SIGTERM, or a terminal that closes: what is going on stops as at Ctrl-C, and the chat with it."""
         self.left, self.code = True, INTERRUPTED
         raise KeyboardInterrupt

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,8 @@ def _history(path: Path) -> Any:
 
     class WithoutSecrets(FileHistory):
         def store_string(self, string: str) -> None:
-            super().store_string(redact(string))
+            with suppress(OSError):  # a full disk ends no chat
+                super().store_string(redact(string))
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

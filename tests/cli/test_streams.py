@@ -7,15 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 
 from acr_cli.cli.completion import tree
 from acr_cli.memory.store import Memory
-from acr_cli.worktree.runs import new_run
+from acr_cli.worktree.runs import RunFolder, list_runs, new_run
 from tests.bench import synthetic
 from tests.cli.forked import AS_USUAL, STREAMS
 from tests.conftest import IDENTITY
@@ -146,3 +147,80 @@ def test_what_a_command_does_does_not_depend_on_who_reads(results: Results, call
         assert done["err"].count(FULL) == int(full), (kind, done)
         assert done["made"] == usual["made"], kind
         assert done["logs"] == [], kind
+
+
+# --- a terminal that closes -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(git_repo: Callable[..., Path]) -> Path:
+    """A repository whose test takes its time."""
+    return git_repo({"a.txt": "x = 1\n"})
+
+
+SLOW_TEST = ("--sandbox", "none", "--test", "sleep 2; test -f nothing", "--model", "builtin/repair")
+
+
+def hang_up(where: Path, words: Sequence[str], until: str, *, typed: str = "", heard: bool = True) -> int:
+    """The exit code of a command whose terminal closes once it says `until`; without `heard` under nohup."""
+    child = pexpect.spawn(
+        str(Path(sys.executable).parent / "acr"),
+        list(words),
+        cwd=str(where),
+        env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "NO_COLOR": "1"},
+        encoding="utf-8",
+        timeout=60,
+        ignore_sighup=not heard,
+    )
+    if typed:
+        child.expect("acr>")
+        child.send(typed)
+    child.expect(until)
+    os.close(child.child_fd)
+    child.child_fd, child.closed = -1, True
+    assert child.pid is not None
+    _, status = os.waitpid(child.pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def at_rest(home: Path, repo: Path) -> tuple[RunFolder, ...]:
+    """The runs, once nothing of them is left but what is kept, and nothing was unforeseen."""
+    assert (repo / "a.txt").read_text() == "x = 1\n"
+    assert not (home / "logs").exists()
+    runs = list_runs(home)
+    assert [copy for run in runs for copy in run.copies()] == []
+    return runs
+
+
+def test_a_run_whose_terminal_closes_is_interrupted_and_can_go_on(slow: Path, acr_home: Path) -> None:
+    assert hang_up(slow, ("fix", *SLOW_TEST), "running the tests") == 130
+    (run,) = at_rest(acr_home, slow)
+    assert run.describe()["status"] == "interrupted"
+    assert hang_up(slow, ("runs", "resume", run.id), "running the tests") == 130
+    (run,) = at_rest(acr_home, slow)
+    assert run.describe()["status"] == "interrupted"
+
+
+def test_a_run_that_goes_on_without_its_terminal_ends_as_any_other(slow: Path, acr_home: Path) -> None:
+    assert hang_up(slow, ("fix", *SLOW_TEST), "running the tests", heard=False) == 3
+    (run,) = at_rest(acr_home, slow)
+    assert (run.describe()["status"], run.describe()["summary"][:9]) == ("error", "This task")
+
+
+@pytest.mark.parametrize(("typed", "until"), [("", "acr>"), ("/fix\r", "running the tests")])
+def test_a_chat_whose_terminal_closes_is_interrupted(
+    slow: Path, acr_home: Path, typed: str, until: str
+) -> None:
+    assert hang_up(slow, ("chat", *SLOW_TEST), until, typed=typed) == 130
+    assert [run.describe()["status"] for run in at_rest(acr_home, slow)] == ["interrupted"] * bool(typed)
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_question_whose_terminal_closes_is_no_yes(slow: Path, acr_home: Path, heard: bool) -> None:
+    memory = Memory(acr_home)
+    memory.remember(make_outcome("o1", repository="here"))
+    code = hang_up(slow, ("memory", "forget", "--repository", "here"), r"\[y/N\]", heard=heard)
+    assert code in ((130,) if heard else (0, 1))  # it reads the end of a file, or an error
+    assert [outcome.id for outcome in memory.list()] == ["o1"]
+    memory.close()
+    at_rest(acr_home, slow)
