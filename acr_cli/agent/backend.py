@@ -15,7 +15,7 @@ from acr_cli.agent.prompts import system, user
 from acr_cli.agent.repomap.drawing import RepoMap
 from acr_cli.agent.scores import TOOLS, KeptScores, best_format, usual_format
 from acr_cli.agent.sight import Sight
-from acr_cli.agent.toolbox import TestRunner, Toolbox, run_command
+from acr_cli.agent.toolbox import Rehearse, TestRunner, Toolbox, run_command
 from acr_cli.agent.transcript import Transcript
 from acr_cli.agent.unseen import images_named
 from acr_cli.agent.working import Patience, TextWork, ToolWork
@@ -35,7 +35,8 @@ class Agent:
     """A `Backend` for every kind of step.
 
     `transcripts` is where conversations are kept, None keeps none; `repomap` draws large repositories;
-    `scores` knows which edit format each candidate gets right; `limits` bind what models run."""
+    `scores` knows which edit format each candidate gets right; `limits` bind what models run; `rehearse` is
+    asked before work is taken for done, and the step's own test command where it does not answer."""
 
     name = "agent"
 
@@ -48,6 +49,7 @@ class Agent:
         repomap: RepoMap | None = None,
         scores: FormatScores | None = None,
         test_runner: TestRunner = run_command,
+        rehearse: Rehearse | None = None,
         limits: Limits | None = None,
         patience: Patience | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -58,6 +60,7 @@ class Agent:
         self._repomap = repomap or RepoMap(None)
         self._scores = scores or KeptScores(None)
         self._test_runner = test_runner
+        self._rehearse = rehearse
         self._limits = limits or Limits()
         self._patience = patience or Patience()
         self._clock = clock
@@ -89,7 +92,13 @@ class Agent:
         calls = 0
         try:
             with Toolbox(
-                step, sight, sandbox, meter, test_runner=self._test_runner, limits=self._limits
+                step,
+                sight,
+                sandbox,
+                meter,
+                test_runner=self._test_runner,
+                limits=self._limits,
+                rehearse=self._rehearse,
             ) as toolbox:
                 work = self._work(step, talk, toolbox, edit_format)
                 try:

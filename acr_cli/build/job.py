@@ -56,6 +56,7 @@ from acr_cli.worktree.tree import RunTree
 from acr_cli.worktree.unasked import unasked
 
 if TYPE_CHECKING:
+    from acr_cli.agent.toolbox import Rehearse
     from acr_cli.context.observer import RepositoryObserver
     from acr_cli.verifier.verifier import Verifier as TestVerifier
 
@@ -167,7 +168,7 @@ class Job:
             observer=observer,
             policy=self.policy(budget),
             candidates=self.pool,
-            backends=self.backends(copied_from, changed),
+            backends=self.backends(copied_from, changed, verifier.rehearse),
             verifier=verifier,
             store=Completing(store, observer, self.emit),
             budget=budget,
@@ -257,9 +258,13 @@ class Job:
         )
 
     def backends(
-        self, copied_from: Path | None = None, changed: Callable[[], Sequence[str]] = tuple
+        self,
+        copied_from: Path | None = None,
+        changed: Callable[[], Sequence[str]] = tuple,
+        rehearse: Rehearse | None = None,
     ) -> dict[str, Backend]:
-        """Who can take a step, by name. `changed`: which files of a tree are not as in `copied_from` now."""
+        """Who can take a step, by name. `changed`: which files of a tree are not as in `copied_from` now;
+        `rehearse`: what runs the tests as the verdict on that tree will."""
         from acr_cli.agent.backend import Agent
         from acr_cli.agent.repomap.drawing import RepoMap
         from acr_cli.agent.scores import KeptScores
@@ -280,6 +285,7 @@ class Job:
             limits=self._limits(),
             repomap=repomap,
             scores=KeptScores(self.settings.home / "formats.json"),
+            rehearse=rehearse,
         )
         asked = self.settings.approve == "all" and not self.settings.yes
         answers = self.answers()

@@ -10,7 +10,7 @@ done before.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from acr_cli.protocols import TestPlan, Toolchain, Tree
@@ -96,7 +96,9 @@ class Repeats:
         if _seen_to_flip(report, ids):
             return True
         start = report.seconds - sum(case.seconds for case in report.cases)
-        return start + _seconds(report, ids) <= _SHARE * report.seconds + _FIXED or bool(_CHANCE.search(code))
+        return start + seconds_of(report, ids) <= _SHARE * report.seconds + _FIXED or bool(
+            _CHANCE.search(code)
+        )
 
     def only(self, tree: Tree, ids: Sequence[str]) -> TestPlan | None:
         """What runs these tests alone; None where that is not possible."""
@@ -115,7 +117,7 @@ class Repeats:
         """Whether they pass, each time, in this copy; once is enough where `enough` says so."""
         chosen = selectable(report, ids)[:MANY]
         plan = self.only(copy.tree, chosen)
-        took = _seconds(report, chosen) if plan else report.seconds
+        took = seconds_of(report, chosen) if plan else report.seconds
         if not chosen or not self._time(took) or (plan is None and took > SHORT):
             return {}
         passed: dict[str, list[bool]] = {test: [] for test in chosen}
@@ -165,7 +167,8 @@ def selectable(report: SuiteReport, ids: Sequence[str]) -> list[str]:
     return [test for test in ids if test in cases and cases[test].exception != _PSEUDO]
 
 
-def _seconds(report: SuiteReport, ids: Sequence[str]) -> float:
+def seconds_of(report: SuiteReport, ids: Collection[str]) -> float:
+    """What these tests took together. Pure."""
     wanted = set(ids)
     return sum(case.seconds for case in report.cases if case.id in wanted)
 

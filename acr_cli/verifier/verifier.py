@@ -38,9 +38,10 @@ from acr_cli.records import (
     Verdict,
     Void,
 )
-from acr_cli.verifier import joining, judge, own_tests, starting, syntax, tampering, targets
+from acr_cli.verifier import joining, judge, own_tests, rehearsing, starting, syntax, tampering, targets
 from acr_cli.verifier.judge import NAMED
 from acr_cli.verifier.measuring import Measuring
+from acr_cli.verifier.rehearsing import Rehearsal
 from acr_cli.verifier.repeating import Repeats
 from acr_cli.verifier.running import SCRATCH, Copy, Runner, random_token
 
@@ -100,6 +101,8 @@ class Verifier:
         self._runner = Runner(sandbox=sandbox, limits=self._limits, token=token)
         self._ask = ask
         self._settled: _Settled | None = None
+        self._before_all: Baseline | None = None  # as measured, or taken up
+        self._rehearsal: Rehearsal | None = None  # of the attempt that is being made
         self._further: tuple[CaseResult, ...] = ()  # before any change, of projects that a change has reached
 
     def beside(self, sandbox: Sandbox, emit: Emit) -> Verifier:
@@ -130,7 +133,7 @@ class Verifier:
             self._emit(Notice(level="info", text=chosen.note))
         if flaky:
             self._tell_flaky(flaky)
-        return Baseline(
+        self._before_all = Baseline(
             report=report,
             targets=tuple(test for test in chosen.ids if test not in flaky),
             flaky=flaky,
@@ -138,10 +141,12 @@ class Verifier:
             reason=plan.reason,
             language=toolchain.language,
         )
+        return self._before_all
 
     def take_up(self, task: Task, tree: Tree, baseline: Baseline) -> bool:
         """See `protocols.Verifier.take_up`."""
         _, plan = self._settle(task, tree)
+        self._before_all = baseline
         if not baseline.report.canaries:
             self._runner = replace(self._runner, guards=False)
         return (plan.command if plan else "") == baseline.test_command
@@ -181,6 +186,7 @@ class Verifier:
         `baseline` of this object has been called before. Raises: SandboxUnavailable."""
         if self._settled is None:
             raise RuntimeError("baseline() settles how the tests are run; it comes before check()")
+        rehearsal, self._rehearsal = self._rehearsal, None
         if attempt.void:
             return Void(reason=attempt.void)
         toolchain, plan = self._settled.toolchain, self._settled.plan
@@ -211,6 +217,7 @@ class Verifier:
             patch=patch,
             words=f"{step.text}\n{self._settled.task}\n{self._settled.log}",
             protected=self._protected,
+            rehearsed=rehearsal.of(plan, baseline, tree.checkpoint()) if rehearsal else None,
         )
         found = measuring.measure()
         if found.beside.flaky:
@@ -224,6 +231,25 @@ class Verifier:
             undone=undone,
             beside=replace(found.beside, notes=notes),
         )
+
+    def rehearse(self, step: Step, tree: Tree, seconds: float) -> str | None:
+        """The first run of the verdict now, within these seconds: what the step's failing tests say, "" where
+        they pass. None where the first one of this attempt was asked for already, where all tests would take
+        much longer than these, and where it cannot be told.
+
+        Raises: SandboxBroken."""
+        settled, before = self._settled, self._before_all
+        toolchain, plan = (settled.toolchain, settled.plan) if settled else (None, None)
+        ids = [case.id for case in step.failures]
+        if toolchain is None or plan is None or before is None or self._rehearsal is not None:
+            return None
+        if not rehearsing.worth_it(before, ids):
+            return None
+        now, limit = tree.checkpoint(), min(seconds, self._seconds)
+        with self._runner.copy(tree) as copy:
+            report = copy.run(toolchain, plan, guard=True, seconds=limit, again=before.targets)
+        self._rehearsal = Rehearsal(plan=plan, targets=before.targets, tree=now, report=report)
+        return rehearsing.said(report, ids)
 
     def _reach(
         self, plan: TestPlan, baseline: Baseline, touched: Sequence[str], tree: Tree

@@ -216,7 +216,7 @@ def test_a_provider_that_fails_makes_the_attempt_void_with_its_cost(tree, sandbo
     assert attempt.usage.calls == 1
 
 
-def test_a_sandbox_that_breaks_makes_the_attempt_void(tree, sandbox, budget) -> None:
+def test_a_sandbox_that_breaks_is_no_matter_of_the_attempt(tree, sandbox, budget) -> None:
     sandbox.broken = True
     with pytest.raises(SandboxBroken, match="The container is gone"):
         carry_out([FIX, call("run", {"command": "true"})], tree, sandbox, budget)
@@ -427,6 +427,27 @@ def test_an_edit_and_finish_in_one_reply_end_a_step_that_passes(tree, sandbox, b
         ("calc.py",),
         1,
     )
+
+
+def test_where_the_verdicts_own_run_can_be_had_the_tests_are_not_run_beside_it(tree, sandbox, budget) -> None:
+    told = iter(["calc.py::test_add\nassert 2 == 3", None])  # then the step's own command answers
+    asked = []
+
+    def rehearse(what, its_tree, seconds):
+        asked.append((what.id, its_tree, seconds > 1))
+        return next(told)
+
+    wrong = call("edit", {"path": "calc.py", "search": "a - b", "replace": "a * b"})
+    mended = call("edit", {"path": "calc.py", "search": "a * b", "replace": "a + b"})
+    script = [(wrong, DONE), (mended, DONE)]
+    attempt, model, _ = carry_out(script, tree, sandbox, budget, rehearse=rehearse)
+    assert results(model)[1] == (
+        "Not finished: this still fails.\ncalc.py::test_add\nassert 2 == 3\n"
+        "Go on, or finish again if it cannot be mended."
+    )
+    assert "+    return a + b" in attempt.patch
+    assert asked == [(step().id, tree, True)] * 2
+    assert sandbox.opened == 1
 
 
 def test_work_that_does_not_pass_goes_back_with_the_reason_a_few_times(tree, sandbox, budget) -> None:
