@@ -45,6 +45,7 @@ _SCREEN = "tests/security/test_screen.py"
 _GATEWAY = "tests/models/test_gateway.py"
 _SUPPLY = "tests/security/test_supply_chain.py"
 _INSTALL = "tests/sandbox/test_install_network.py"
+_DOCKERFILE = "tests/sandbox/test_dockerfile.py"
 
 GUARDS = (
     # 1: the user's work
@@ -177,15 +178,29 @@ GUARDS = (
         test=f"{_INSTALL}::test_installing_reaches_nothing_on_or_beside_this_machine",
     ),
     Guard(
+        name="addresses that a Dockerfile has the engine fetch",
+        file="acr_cli/sandbox/dockerfile.py",
+        text="if found and not _is_of_files(found[1]):",
+        instead="if found and '://' in found[1]:",
+        test=f"{_DOCKERFILE}::test_what_may_have_the_engine_fetch_an_address_is_found",
+    ),
+    Guard(
+        name="folders behind links that an image is built from",
+        file="acr_cli/sandbox/images.py",
+        text="if not is_inside(tree, place):",
+        instead="if not (tree / place).exists():",
+        test=f"{_DOCKERFILE}::test_no_folder_and_no_dockerfile_is_taken_from_behind_a_link",
+    ),
+    Guard(
         name="system calls that reach past namespaces in bubblewrap",
-        file="acr_cli/sandbox/bubblewrap.py",
+        file="acr_cli/sandbox/started.py",
         text='own += ["--seccomp", str(rules)] if rules is not None else []',
         instead="pass",
         test="tests/security/test_inside_the_sandbox.py::test_what_reaches_out_of_the_sandbox_is_refused",
     ),
     Guard(
         name="the environment of the user in bubblewrap",
-        file="acr_cli/sandbox/bubblewrap.py",
+        file="acr_cli/sandbox/started.py",
         text="env=dict(environment),",
         instead="env={**os.environ, **environment},",
         test=f"{_INSIDE}::test_the_environment_holds_nothing_of_the_users",
@@ -250,7 +265,7 @@ GUARDS = (
     Guard(
         name="keys in the environment of git",
         file="acr_cli/worktree/hardened_git.py",
-        text='return {name: "" for name in os.environ if',
+        text='return {name: "" for name in key_variables(os.environ) if',
         instead='return {name: "" for name in () if',
         test=f"{_KEYS}::test_git_is_given_no_key",
     ),
