@@ -13,7 +13,7 @@ from acr_cli import build
 from acr_cli.build.sharing import Redacting, embedder, team
 from acr_cli.context.embedding import MiniLM
 from acr_cli.errors import ConfigurationError
-from acr_cli.events import AttemptFinished, Event, Notice
+from acr_cli.events import AttemptFinished, Event, Notice, ToolCalled
 from acr_cli.memory.store import Memory
 from acr_cli.records import Attempt
 from acr_cli.settings import Settings
@@ -117,6 +117,10 @@ def test_a_team_that_was_not_reached_is_told_after_the_next_run(settings: Settin
 
 
 ENDED = AttemptFinished(step="s1", attempt=Attempt(candidate="weak"))
+LOOKED, REFUSED, EDITED = (
+    ToolCalled(name=name, argument="", ok=ok, result="")
+    for name, ok in (("open", True), ("edit", False), ("edit", True))
+)
 
 
 def settlers() -> list[str]:
@@ -133,21 +137,23 @@ def settlers() -> list[str]:
     return found
 
 
-def test_what_settles_is_started_once_when_the_first_attempt_has_ended(settings: Settings) -> None:
+@pytest.mark.parametrize("event", [ENDED, EDITED])
+def test_what_settles_is_started_once_when_tests_are_about_to_run(settings: Settings, event: Event) -> None:
     settings.home.mkdir(parents=True)
     heard: list[Event] = []
     with build.Settling(lambda: settings) as settling:
         emit = settling.hearing(heard.append)
-        emit(Notice(level="info", text="begins"))
+        for early in (Notice(level="info", text="begins"), LOOKED, REFUSED):
+            emit(early)
         before = settlers()
-        emit(ENDED)
+        emit(event)
         emit(ENDED)
         (command,) = settlers()
         build.memory(settings).remember(make_outcome("a"))
         told = settling.end()
     assert (before, settlers(), told) == ([], [], "")
     assert command.endswith("ahead")
-    assert [event.type for event in heard] == ["notice", "attempt", "attempt"]
+    assert [each.type for each in heard] == ["notice", "tool", "tool", event.type, "attempt"]
     assert build.memory(settings).stats().collection.documents == 1
 
 

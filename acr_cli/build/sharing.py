@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from acr_cli.build.keeping import memory
 from acr_cli.errors import AcrError, ConfigurationError
-from acr_cli.events import AttemptFinished, Emit, Event
+from acr_cli.events import AttemptFinished, Emit, Event, ToolCalled
 from acr_cli.protocols import Embedder
 from acr_cli.redaction import redact, without_keys
 from acr_cli.settings import Settings
@@ -132,8 +132,8 @@ def synchronise(settings: Settings) -> Synchronised:
 class Settling:
     """What memory does at the end of a run, once around all of it; `settings` are asked for when needed.
 
-    The process that settles is started when the first attempt has ended, so that it is ready once its tests
-    have run. Where the run comes to no end, that process goes with this context."""
+    The process that settles is started when the first edit has been made, or an attempt has ended: tests run
+    next, and once they have it is ready. Where the run comes to no end, it goes with this context."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         self._settings = settings
@@ -153,7 +153,7 @@ class Settling:
         """`emit`, which also learns when it is time to start."""
 
         def both(event: Event) -> None:
-            if isinstance(event, AttemptFinished):
+            if isinstance(event, AttemptFinished) or _edited(event):
                 self._start()
             emit(event)
 
@@ -171,6 +171,10 @@ class Settling:
     def end(self) -> str:
         """As `settle`, after the run."""
         return settle(self._settings(), self._ahead)
+
+
+def _edited(event: Event) -> bool:
+    return isinstance(event, ToolCalled) and event.ok and event.name in ("edit", "edits", "move")
 
 
 def settle(settings: Settings, ahead: Ahead | None = None) -> str:
