@@ -14,6 +14,7 @@ import typer
 from acr_cli.cli.app import Leaf, group
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.runs import whole
+from acr_cli.cli.terminal import clean
 from acr_cli.cli.words import seconds, usd
 from acr_cli.errors import ProviderError, UsageError
 from acr_cli.models.keys import missing_key
@@ -149,7 +150,7 @@ def add(
         raise UsageError(ended(problem[:1].upper() + problem[1:]), hint=f"Change {_flag(key)}.")
     _check_provider(model, base_url)
     add_model(invocation.config_file, entry)
-    sys.stdout.write(f"added {model} to {invocation.config_file}\n")
+    sys.stdout.write(f"added {clean(model)} to {invocation.config_file}\n")
     _warn_unpriced(invocation, model)
     return 0
 
@@ -214,7 +215,7 @@ def remove(
         )
     if not file.exists() or not (remove_model(file, model) or reject_provider(file, model)):
         raise UsageError(f"{model} is not in {file}.", hint=_listed_in(invocation.settings()))
-    sys.stdout.write(f"removed {model} from {file}\n")
+    sys.stdout.write(f"removed {clean(model)} from {file}\n")
     return 0
 
 

@@ -166,7 +166,8 @@ def carried(type_: str, run: str, files: Sequence[str], patch: str) -> dict[str,
 
 def write(shape: dict[str, Any]) -> None:
     """One line on stdout. Escapes leave nothing in it that a terminal obeys; infinity and NaN become null."""
-    sys.stdout.write(json.dumps(_finite(shape), allow_nan=False) + "\n")
+    # All but ASCII is escaped by itself, and so are controls but this one.
+    sys.stdout.write(json.dumps(_finite(shape), allow_nan=False).replace("\x7f", "\\u007f") + "\n")
     sys.stdout.flush()
 
 

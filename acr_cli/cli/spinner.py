@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from acr_cli.cli.terminal import clean
 from acr_cli.cli.words import seconds
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Spinner:
         for who, (text, began) in self._now.items():
             took = moment - began
             time = f" {seconds(float(int(took)))}" if took >= 10 else f" {int(took)} s" if took >= 1 else ""
-            line = Text(f"{frame} {who}{': ' if who else ''}{text}", "dim", no_wrap=True)
+            line = Text(clean(f"{frame} {who}{': ' if who else ''}{text}"), "dim", no_wrap=True)
             line.truncate(max(8, width - len(time) - 1), overflow="ellipsis")
             lines.append(line.append(time))
         return Text("\n").join(lines)

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from acr_cli.cli.terminal import clean, hidden_shown
+from acr_cli.cli.render import Screen
+from acr_cli.cli.shapes import write
+from acr_cli.cli.terminal import clean, console, hidden_shown
 from acr_cli.cli.toml import literal
+from acr_cli.cli.warm import _Progress
+from acr_cli.events import ChoiceMade, Event, ModelText, Progress, RunFinished
 from acr_cli.testing.answers import Answer, Refuse, Say
 from acr_cli.testing.loopback import LoopbackServer, Request
+from tests.cli.test_github import Hub, hub
 from tests.end_to_end.conftest import SLUG
+
+__all__ = ["hub"]  # a fixture
 
 Acr = Callable[..., subprocess.CompletedProcess[str]]
 EVIL = (
@@ -40,10 +52,13 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("memory", "import", "outcomes.jsonl"),
     ("route", f"mend {EVIL}", "--explain"),
     ("doctor",),
+    ("doctor", "--json"),
     ("models", "list"),
     ("models", "test", "openai/angry"),
     ("models", "test", f"openai/{EVIL}"),
-    ("models", "remove", EVIL),
+    ("models", "add", f"openai/{EVIL}", "--base-url", "http://127.0.0.1:9/v1"),
+    ("models", "list", "--json"),
+    ("models", "remove", f"openai/{EVIL}"),
     ("config", "show", "--origin"),
     ("config", "get", "exclude", "--origin"),
     ("config", "get", EVIL),
@@ -60,6 +75,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     (f"--{EVIL}",),
     ("fix", "--issue", EVIL),
     ("fix", f"mend {EVIL}", "--log", "build.log", "--sandbox", "none", "--allow", "openai/angry"),
+    ("fix", "--issue", "PAGE", "--json", "--sandbox", "none", "--model", "openai/angry"),
 )
 CHAT = f"mend it {EVIL}\n/diff\n/cost\n/model {EVIL}\n/{EVIL}\n/test {EVIL}\n/undo\n"
 
@@ -74,8 +90,10 @@ def refuses(_: Request) -> Answer:
 
 
 @pytest.fixture
-def repo(git_repo: Callable[..., Path]) -> Path:
-    """A repository in which all that has a name is named by a stranger, and so is its folder."""
+def repo(git_repo: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository in which all that has a name is named by a stranger, and so are its folder and authors."""
+    for who in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(who, EVIL)
     noisy = SLUG["test_slug.py"].replace(
         "assert slugify('')", f"print({EVIL!r})\n    assert slugify('x'), {EVIL!r}"
     )
@@ -94,7 +112,11 @@ def repo(git_repo: Callable[..., Path]) -> Path:
         "bad.json": json.dumps({EVIL: EVIL}),
     }
     root = git_repo(files, name=f"here {NAME}")
-    for command in (["checkout", "-q", "-b", BRANCH], ["commit", "-q", "--allow-empty", "-m", EVIL]):
+    for command in (
+        ["checkout", "-q", "-b", BRANCH],
+        ["tag", BRANCH],
+        ["commit", "-q", "--allow-empty", "-m", EVIL],
+    ):
         subprocess.run(["git", *command], cwd=root, check=True)
     (root / "test_slug.py").write_text(files["test_slug.py"] + "# more\n")
     subprocess.run(["git", "commit", "-qam", f"fix {EVIL}"], cwd=root, check=True)
@@ -102,8 +124,9 @@ def repo(git_repo: Callable[..., Path]) -> Path:
 
 
 def test_no_command_sends_what_a_stranger_wrote_to_the_terminal(
-    acr: Acr, repo: Path, pool: Callable[..., None], acr_home: Path
+    acr: Acr, repo: Path, pool: Callable[..., None], acr_home: Path, hub: Hub
 ) -> None:
+    hub.answers = {"/api/v3/repos/o/r/issues/7": {"title": f"mend {EVIL}", "body": f"![{EVIL}](x) {EVIL}"}}
     shown: dict[str, str] = {}
 
     def told(name: str, *command: str, given: str = "") -> None:
@@ -114,13 +137,85 @@ def test_no_command_sends_what_a_stranger_wrote_to_the_terminal(
         pool(server, {"evil": 0.5, "angry": 0.5})
         told("the first fix", "-v", "fix", f"mend it {EVIL}", "--sandbox", "none", "--allow", "openai/evil")
         run = next((acr_home / "runs").iterdir()).name
+        places = {"PAGE": hub.address}
         for number, command in enumerate(COMMANDS):
-            told(f"{number} {' '.join(command[:2])!r}", *(word.replace("RUN", run) for word in command))
+            told(
+                f"{number} {' '.join(command[:2])!r}",
+                *(places.get(word, word.replace("RUN", run)) for word in command),
+            )
         told("chat", "chat", "--sandbox", "none", "--model", "openai/evil", given=CHAT)
     obeyed = {name: text for name, text in shown.items() if OBEYED.search(text)}
     assert obeyed == {}
     assert [name for name, text in shown.items() if "Traceback" in text or "Unexpected" in text] == []
     assert "evil" in shown["the first fix"]
+
+
+# --- a terminal, on which a line turns that says what goes on ----------------------------------------------
+
+
+class Terminal(io.StringIO):
+    """What a terminal is sent."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def filled(kind: Any) -> Any:
+    """A value of a type, all of whose texts are by a stranger."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is str:
+        return EVIL
+    if kind in (bool, int, float):
+        return kind(1)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        made: Any = kind
+        return made(**{each.name: filled(hints[each.name]) for each in fields(kind) if each.init})
+    if origin is tuple:
+        return tuple(filled(each) for each in inner if each is not ...)
+    if origin is Literal:
+        return inner[0]
+    if origin is not None and issubclass(origin, Mapping):
+        return {filled(inner[0]): filled(inner[1])}
+    if inner:  # of several the first
+        return filled(inner[0])
+    raise AssertionError(f"no value of {kind} is known")
+
+
+# What the turning line itself sends: it hides the cursor, and clears its own lines.
+OWN = re.compile(r"\x1b\[(?:\?25[lh]|2K|1A)|\r")
+EVENTS = [
+    kind
+    for kind in Event.__subclasses__()
+    if kind is not RunFinished and kind.__module__.startswith("acr_cli.")  # that one is for commands to show
+]
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.__name__)
+def test_no_event_sends_what_a_stranger_wrote_to_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Event], verbose: bool
+) -> None:
+    terminal = Terminal()
+    screen = Screen(console(terminal), verbose=verbose)
+    around: Any = SimpleNamespace(err=console(terminal), quiet=False, verbose=verbose)
+    progress = _Progress(screen, around)
+    for event in (filled(ChoiceMade), filled(kind), ModelText(text="\n"), filled(Progress)):
+        progress.emit(event)
+    screen.close()
+    assert "evil" in terminal.getvalue()
+    assert OBEYED.search(COLOUR.sub("", OWN.sub("", terminal.getvalue()))) is None
+
+
+def test_json_has_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
+    write({EVIL: [EVIL, {"\x7f": float("nan")}]})
+    said = capsys.readouterr().out
+    assert OBEYED.search(said) is None
+    assert json.loads(said) == {EVIL: [EVIL, {"\x7f": None}]}
 
 
 @pytest.mark.parametrize(
