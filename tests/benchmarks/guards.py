@@ -42,6 +42,7 @@ _INSIDE = "tests/security/test_inside_the_sandbox.py"
 _ORDERS = "tests/security/test_injected_orders.py"
 _PROJECT = "tests/security/test_what_a_project_may_set.py"
 _SCREEN = "tests/security/test_screen.py"
+_KEYS = "tests/security/test_keys.py"
 _GATEWAY = "tests/models/test_gateway.py"
 _SUPPLY = "tests/security/test_supply_chain.py"
 _INSTALL = "tests/sandbox/test_install_network.py"
@@ -269,7 +270,77 @@ GUARDS = (
         instead='return {name: "" for name in () if',
         test=f"{_KEYS}::test_git_is_given_no_key",
     ),
+    Guard(
+        name="a key for the name of its variable",
+        file="acr_cli/settings/models.py",
+        text='        case "api_key_env":\n            return variable_problem(value)\n',
+        instead="",
+        test=f"{_KEYS}::test_a_key_in_a_setting_that_is_for_none_is_refused_and_not_repeated",
+    ),
+    Guard(
+        name="a key in an address",
+        file="acr_cli/settings/models.py",
+        text="    if holds_key(str(value)):",
+        instead="    if False:",
+        test=f"{_KEYS}::test_a_key_in_a_setting_that_is_for_none_is_refused_and_not_repeated",
+    ),
+    Guard(
+        name="keys in settings that are shown",
+        file="acr_cli/cli/toml.py",
+        text="return literal(_without_keys(value))",
+        instead="return literal(value)",
+        test=f"{_KEYS}::test_what_settings_hold_is_shown_without_keys",
+    ),
+    Guard(
+        name="a key that no header takes",
+        file="acr_cli/models/keys.py",
+        text="if not key or not (key.isascii() and key.isprintable()):",
+        instead="if not key:",
+        test=f"{_KEYS}::test_what_can_be_no_key_is_refused_and_not_repeated",
+    ),
+    Guard(
+        name="keys in the trace of a crash",
+        file="acr_cli/cli/main.py",
+        text='struck("".join(traceback.format_exception(error)), environ)',
+        instead='"".join(traceback.format_exception(error))',
+        test=f"{_KEYS}::test_a_crash_tells_no_key",
+    ),
+    Guard(
+        name="keys in the messages of past commits",
+        file="acr_cli/history/commits.py",
+        text="message=without_keys(_message(headers[name])),",
+        instead="message=_message(headers[name]),",
+        test=f"{_KEYS}::test_no_password_of_git_and_no_key_of_an_unusual_variable_is_told",
+    ),
+    Guard(
+        name="variables that look like keys, for git",
+        file="acr_cli/redaction.py",
+        text="(_is_telling(name) or _is_key(value))",
+        instead="_is_telling(name)",
+        test=f"{_KEYS}::test_git_is_given_no_key",
+    ),
     # 5: injected orders
+    Guard(
+        name="what an issue's page does not show",
+        file="acr_cli/cli/github.py",
+        text='return _HIDDEN.sub(lambda found: found[1] or "", text).strip()',
+        instead="return text.strip()",
+        test=f"{_ORDERS}::test_what_a_page_does_not_show_reaches_no_model",
+    ),
+    Guard(
+        name="control sequences in the line that turns",
+        file="acr_cli/cli/spinner.py",
+        text="""Text(clean(f"{frame} {who}{': ' if who else ''}{text}"),""",
+        instead="""Text(f"{frame} {who}{': ' if who else ''}{text}",""",
+        test=f"{_SCREEN}::test_no_event_sends_what_a_stranger_wrote_to_a_terminal",
+    ),
+    Guard(
+        name="control sequences in the message of a commit",
+        file="acr_cli/build/delivering.py",
+        text='return without_keys(_CONTROLS.sub("", text))',
+        instead="return without_keys(text)",
+        test=f"{_SCREEN}::test_the_message_of_a_commit_has_nothing_that_a_terminal_obeys_and_no_key",
+    ),
     Guard(
         name="libraries from the folder that acr is called in",
         file="acr_cli/__main__.py",
@@ -340,6 +411,13 @@ GUARDS = (
         text="any(_within(t, m) for m in mine)",
         instead="any(fnmatchcase(t, m) for m in mine)",
         test=f"{_PROJECT}::test_a_key_only_narrows_or_is_ignored_and_said[allow]",
+    ),
+    Guard(
+        name="settings of Chroma in a repository",
+        file="acr_cli/memory/chroma.py",
+        text="made(self, settings_cls, None, **more)",
+        instead="made(self, settings_cls, env_file, **more)",
+        test=f"{_PROJECT}::test_chroma_takes_nothing_from_the_folder_it_is_called_in",
     ),
     # 7: money
     Guard(

@@ -130,7 +130,8 @@ def test_git_is_given_no_key(
         pool(server, {"right": 1.0})
         path = f"{programs}:{os.environ['PATH']}"
         options = ("--json", "--sandbox", "bubblewrap", "--model", "openai/right")
-        done = acr("fix", *options, cwd=broken, env={"PATH": path})
+        unusual = {"DSN": f"postgres://ada:{canary.KEY}@example.org/x", "PGPASSWORD": canary.KEY}
+        done = acr("fix", *options, cwd=broken, env={"PATH": path, **unusual})
     assert result_of(done.stdout)["status"] == "fixed", done.stderr
     assert len(list(seen.iterdir())) > 5
 

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,12 +15,14 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
+from acr_cli.build.delivering import _commit_message
 from acr_cli.cli.render import Screen
 from acr_cli.cli.shapes import write
 from acr_cli.cli.terminal import clean, console, hidden_shown
 from acr_cli.cli.toml import literal
 from acr_cli.cli.warm import _Progress
 from acr_cli.events import ChoiceMade, Event, ModelText, Progress, RunFinished
+from acr_cli.records import RunResult
 from acr_cli.testing.answers import Answer, Refuse, Say
 from acr_cli.testing.loopback import LoopbackServer, Request
 from tests.cli.test_github import Hub, hub
@@ -209,6 +211,12 @@ def test_no_event_sends_what_a_stranger_wrote_to_a_terminal(
     screen.close()
     assert "evil" in terminal.getvalue()
     assert OBEYED.search(COLOUR.sub("", OWN.sub("", terminal.getvalue()))) is None
+
+
+def test_the_message_of_a_commit_has_nothing_that_a_terminal_obeys_and_no_key() -> None:
+    told = _commit_message(replace(filled(RunResult), summary=f"{EVIL} sk-{'0a' * 12} and more"))
+    assert OBEYED.search(told) is None
+    assert "[key] and more" in told
 
 
 def test_json_has_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
