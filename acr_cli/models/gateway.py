@@ -8,6 +8,7 @@ before it is sent and charged after it, also when it broke off.
 from __future__ import annotations
 
 import gc
+import logging
 import math
 import os
 import socket
@@ -190,7 +191,12 @@ class LiteLLM:
         patience = self._patience
         whole = min(patience.reply, max(1.0, budget.remaining_seconds))
         for chunk in _chunks(wire, request, piece=patience.piece, whole=whole):
-            if text := hearing.hear(chunk):
+            try:
+                text = hearing.hear(chunk)
+            except (AttributeError, TypeError, ValueError) as error:
+                what = f"{request.candidate.id}: a piece of the reply is of no known shape."
+                raise BadReply(what, hint=_EMPTY) from error
+            if text:
                 self._emit(ModelText(text=text))
             budget.check()  # of the time; and nobody pays for the rest of what is not needed any more
             if hearing.size > max(reply_tokens, LOCAL_REPLY_TOKENS) * _CHARACTERS_PER_TOKEN_AT_MOST:
@@ -419,6 +425,7 @@ def _litellm() -> Any:
             import litellm
 
     litellm.suppress_debug_info = True
+    logging.getLogger("LiteLLM").disabled = True  # it writes to the user's terminal, what a server said too
     litellm.telemetry = False
     litellm.drop_params = True
     litellm.modify_params = True

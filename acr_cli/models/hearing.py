@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +37,9 @@ class Hearing:
     _calls: dict[int, _Call] = field(default_factory=dict)
 
     def hear(self, chunk: Any) -> str:
-        """Take in one chunk of litellm's; the text in it."""
+        """Take in one chunk of litellm's; the text in it.
+
+        Raises: AttributeError, TypeError, ValueError for one of another shape: litellm checks few of them."""
         self.begun = True
         if usage := getattr(chunk, "usage", None):
             self.reported = _usage(usage)
@@ -44,7 +47,7 @@ class Hearing:
         if not getattr(chunk, "choices", None):
             return ""
         choice = chunk.choices[0]
-        self.finish = choice.finish_reason or self.finish
+        self.finish = _said(choice.finish_reason) or self.finish
         delta = choice.delta
         for piece in getattr(delta, "tool_calls", None) or ():
             self._hear_call(piece)
@@ -53,7 +56,7 @@ class Hearing:
             self.size += len(str(reasoning))
         for block in getattr(delta, "thinking_blocks", None) or ():
             self._hear_block(dict(block))
-        text = str(delta.content or "")
+        text = _said(delta.content)
         if text:
             self.text.append(text)
             self.size += len(text)
@@ -62,15 +65,15 @@ class Hearing:
     def _hear_call(self, piece: Any) -> None:
         # Some servers leave the index out, or give every call the index 0: a new id is a new call.
         index = piece.index if isinstance(piece.index, int) else len(self._calls)
-        known = self._calls.get(index)
-        if known is not None and piece.id and known.id and piece.id != known.id:
+        known, named = self._calls.get(index), _said(piece.id)
+        if known is not None and named and known.id and named != known.id:
             index = max(self._calls) + 1
-        if not piece.id and known is None and self._calls:
+        if not named and known is None and self._calls:
             index = max(self._calls)
         call = self._calls.setdefault(index, _Call())
-        call.id = call.id or piece.id or ""
-        call.name = call.name or piece.function.name or ""
-        call.arguments.append(piece.function.arguments or "")
+        call.id = call.id or named
+        call.name = call.name or _said(piece.function.name)
+        call.arguments.append(_said(piece.function.arguments))
         self.size += len(call.arguments[-1])
 
     def _hear_block(self, block: dict[str, Any]) -> None:
@@ -84,10 +87,12 @@ class Hearing:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(
-            ToolCall(id=call.id or f"call_{index}", name=call.name, arguments="".join(call.arguments) or "{}")
-            for index, call in sorted(self._calls.items())
-        )
+        """In their order, each with an id of its own, as every provider wants to see them again."""
+        found: dict[str, ToolCall] = {}
+        for index, call in sorted(self._calls.items()):
+            own = call.id if call.id and call.id not in found else f"{call.id or 'call'}_{index}"
+            found[own] = ToolCall(id=own, name=call.name, arguments="".join(call.arguments) or "{}")
+        return tuple(found.values())
 
     @property
     def content(self) -> str:
@@ -137,6 +142,13 @@ def _usage(usage: Any) -> Usage:
         cached_tokens=_tokens(getattr(details, "cached_tokens", None)),
         calls=1,
     )
+
+
+def _said(value: Any) -> str:
+    """A text; of what some servers say instead of one, its JSON. Raises: TypeError, ValueError."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value)
 
 
 def _tokens(reported: Any) -> int:

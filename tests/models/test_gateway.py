@@ -12,6 +12,7 @@ from acr_cli.errors import (
     BudgetExhausted,
     ContextTooLong,
     ModelNotFound,
+    ProviderError,
     ProviderUnavailable,
     RateLimited,
     RequestRefused,
@@ -61,6 +62,27 @@ def test_tool_calls_are_put_together_from_their_pieces() -> None:
     assert len({c.id for c in reply.tool_calls}) == 2
     assert reply.finish == "tool_calls"
     assert sent[0]["function"]["name"] == "open"
+
+
+def test_two_calls_of_one_id_are_told_apart() -> None:
+    same = tuple(call("open", {"path": name}, id="c1") for name in ("a.py", "b.py"))
+    with LoopbackServer({"m": [Say(tool_calls=same)]}) as server:
+        reply = line().ask(candidate(server.base_url), tools=(OPEN,))
+    assert [(c.id, c.arguments) for c in reply.tool_calls] == [
+        ("c1", '{"path": "a.py"}'),
+        ("c1_1", '{"path": "b.py"}'),
+    ]
+
+
+@pytest.mark.parametrize("delta", ['{"tool_calls": ["x"]}', '{"tool_calls": "open"}', '"x"'])
+def test_a_piece_of_no_known_shape_is_a_bad_reply(delta) -> None:
+    choice = f'{{"index": 0, "finish_reason": "stop", "delta": {delta}}}'
+    head = '"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "m"'
+    script = [Garbage(body=f'{{{head}, "choices": [{choice}]}}')] * 3
+    with LoopbackServer({"m": script}) as server, pytest.raises(ProviderError) as caught:
+        line().ask(candidate(server.base_url), tools=(OPEN,))
+    assert caught.value.exit_code == 5
+    assert caught.value.message.startswith("openai/m: ")
 
 
 def test_a_conversation_with_tools_goes_on_and_thinking_is_handed_back() -> None:
