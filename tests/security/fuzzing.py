@@ -117,11 +117,13 @@ class Parser:
     shape: str = ""
     repeats: tuple[str, ...] = ()
     errors: tuple[type[Exception], ...] = ()
+    ready: Callable[[], object] = field(default=lambda: None)  # what takes time once in a process
     dear: bool = False  # each input starts programs, or talks over a socket: fewer are shown
     sound: Callable[[Any], bool] = field(default=lambda _: True)  # whether what it returns may be returned
 
     def try_out(self, given: str) -> bool:
         """Show it one input; whether it was taken. Raises: AssertionError, or what the parser should not."""
+        self.ready()
         with at_most(PATIENCE):
             try:
                 found = self.feed(given)

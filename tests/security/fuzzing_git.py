@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import struct
 import subprocess
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from acr_cli.agent import ignoring
@@ -96,21 +95,16 @@ def inside(names: tuple[str, ...]) -> bool:
     )
 
 
-@cache
-def _empty() -> Path:
-    """A repository with one file, to be copied."""
-    place = Path(tempfile.mkdtemp(prefix="acr-fuzz-"))
-    git("init", "-q", "--initial-branch=main", "--template=", directory=place / ".git", work_tree=place)
-    (place / "a").write_text("x\n")
-    return place
-
-
 @contextmanager
 def _repository() -> Iterator[Path]:
-    """A copy of it, in a folder of its own."""
+    """A repository with one file and no commit, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="acr-fuzz-") as folder:
         root = Path(folder, "repository")
-        shutil.copytree(_empty(), root)
+        for name in ("objects", "refs/heads", "info"):
+            (root / ".git" / name).mkdir(parents=True)
+        (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (root / ".git" / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
+        (root / "a").write_text("x\n")
         yield root
 
 

@@ -9,12 +9,18 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.security import fuzzing_files, fuzzing_git, fuzzing_projects, fuzzing_replies
+from tests.security import (
+    fuzzing_files,
+    fuzzing_git,
+    fuzzing_projects,
+    fuzzing_providers,
+    fuzzing_replies,
+)
 from tests.security.fuzzing import Parser, heavy, inputs
 
 PARSERS = {
     parser.name: parser
-    for module in (fuzzing_replies, fuzzing_projects, fuzzing_files, fuzzing_git)
+    for module in (fuzzing_replies, fuzzing_projects, fuzzing_files, fuzzing_git, fuzzing_providers)
     for parser in module.PARSERS
 }
 
