@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from acr_cli.errors import ConfigurationError, UsageError
+from acr_cli.redaction import without_keys
 
 _ADDRESS = re.compile(r"/([\w.-]+)/([\w.-]+)/(?:issues|pull)/(\d+)/?")
 _SECONDS = 20.0
@@ -27,6 +28,7 @@ _BELONGS = ("OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>", re.IGNORECASE)
 # What a page does not show, and what is shown as it is: code.
 _HIDDEN = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)|<!--.*?(?:-->|\Z)", re.DOTALL)
+_TAGS = re.compile(r"[\U000e0000-\U000e0fff]")  # letters that nobody sees and models read
 _BY_HAND = "Save its text in a file, and give that: --issue FILE."
 
 
@@ -44,6 +46,7 @@ def read_issue(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
 
     Raises: UsageError, ConfigurationError; each is one sentence."""
     place = _place(address, environ)
+    address = without_keys(address)  # from here on it is only shown
     issue = _ask(address, place, place.url)
     comments: Any = []
     if isinstance(issue, dict) and isinstance(count := issue.get("comments"), int) and count > 0:
@@ -71,11 +74,11 @@ def _place(address: str, environ: Mapping[str, str]) -> _Place:
     host = parts.netloc.lower()
     if found is None or not host or "@" in host:
         raise UsageError(
-            f"{address} is not the address of a GitHub issue.",
+            f"{without_keys(address)} is not the address of a GitHub issue.",
             hint="One looks like https://github.com/OWNER/REPOSITORY/issues/1; give other texts as a file.",
         )
     if parts.scheme != "https" and not _is_this_machine(parts.hostname or ""):
-        raise UsageError(f"{address} is not encrypted.", hint="Begin it with https://.")
+        raise UsageError(f"{without_keys(address)} is not encrypted.", hint="Begin it with https://.")
     owner, repository, number = found.groups()
     path = f"repos/{owner}/{repository}/issues/{number}"
     if host in ("github.com", "www.github.com"):
@@ -170,7 +173,7 @@ def _said(issue: Mapping[str, Any], comments: Any) -> list[str]:
 
 def _seen(body: Any) -> str:
     """What somebody who looks at the page reads: no orders to models in comments of HTML. Pure."""
-    text = str(body or "").replace("\r\n", "\n")
+    text = _TAGS.sub("", str(body or "").replace("\r\n", "\n"))
     return _HIDDEN.sub(lambda found: found[1] or "", text).strip()
 
 

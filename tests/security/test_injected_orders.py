@@ -281,6 +281,7 @@ def config(home: Path, server: LoopbackServer, *names: str) -> None:
     [
         ("a <!-- ORDER-x\n --> b", "a  b"),
         ("a <!-- ORDER-x", "a"),
+        ("a" + "".join(chr(0xE0000 + ord(sign)) for sign in "ORDER-x") + " b", "a b"),
         ("`<!-- kept -->` <!-- x -->", "`<!-- kept -->`"),
         ("```html\n<!-- kept -->\n```\n<!-- x -->", "```html\n<!-- kept -->\n```"),
     ],
