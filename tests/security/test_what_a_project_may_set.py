@@ -232,6 +232,7 @@ def of_other_programs(port: int, marks: Path) -> dict[str, str]:
         ".python-version": f"3.99.0\n../../../../../..{marks}\n",
         ".tool-versions": "python 3.99.0\nnodejs 99\n",
         "uv.toml": f'index-url = "{url}/simple"\npython-preference = "only-managed"\n',
+        "tox.ini": f"[tox]\nrequires = evil\n[testenv]\ncommands = touch {marks}/tox\n",
         "pyvenv.cfg": "home = /nowhere\ninclude-system-site-packages = true\n",
         ".chroma/chroma.sqlite3": "none",
         "chroma/chroma.sqlite3": "none",
