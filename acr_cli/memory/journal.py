@@ -18,9 +18,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import RLock
 
+from acr_cli.errors import StoreError
 from acr_cli.memory.encoding import Row, clean, decode, reencoded, unpack
 from acr_cli.memory.exchange import base_id, content_of
-from acr_cli.memory.schema import mapped, open_for_reading, open_for_writing
+from acr_cli.memory.schema import BUSY_SECONDS, is_held, mapped, open_for_reading, open_for_writing
 from acr_cli.memory.sums import Decay, Key, Sums, count
 from acr_cli.memory.view import CHECKPOINT, COLUMNS, MISTAKES, SUMS, Selection, View, hash_of, sum_of
 from acr_cli.records import Signal
@@ -28,6 +29,7 @@ from acr_cli.records import Signal
 KEYED = " AND ".join(f"{name} = ?" for name in Key._fields)
 TRIES = 3  # of emptying the log, each of which waits for readers as long as a writer would
 REMNANTS = "remnants"  # the note that forgotten rows may still be in free places
+HELD_SECONDS = 1.0  # how long is waited for a process that did not let go of the journal before
 FOLD_AT_ONCE = 500  # rows in memory while many are evicted
 
 
@@ -43,9 +45,11 @@ class Forgotten:
 
 
 class Journal:
-    """The file, and the one connection to it that this process holds. Threads take turns."""
+    """The file, and the one connection to it that this process holds. Threads take turns.
 
-    def __init__(self, path: Path, *, bound: int, decay: Decay) -> None:
+    Another process that holds it is waited for `patience` seconds, once; after that `HELD_SECONDS`."""
+
+    def __init__(self, path: Path, *, bound: int, decay: Decay, patience: float = BUSY_SECONDS) -> None:
         self.path = path
         self._bound = bound
         self._decay = decay
@@ -53,23 +57,23 @@ class Journal:
         self._connection: sqlite3.Connection | None = None
         self._writable = False
         self._process = os.getpid()
+        self.patience = patience
 
     @contextmanager
     def view(self) -> Iterator[View | None]:
         """A read transaction, or None where there is no journal, and then no file is made.
 
         Raises: StoreError."""
-        with self._lock:
+        with self._lock, self._mapped():
             connection = self._open(write=False)
             if connection is None:
                 yield None
                 return
-            with mapped(self.path):
-                connection.execute("BEGIN")
-                try:
-                    yield View(connection)
-                finally:
-                    connection.execute("COMMIT")
+            connection.execute("BEGIN")
+            try:
+                yield View(connection)
+            finally:
+                connection.execute("COMMIT")
 
     def append(self, row: Row) -> bool:
         """Keep a row, durably. False when its id has been kept before, and then nothing changes.
@@ -211,7 +215,7 @@ class Journal:
             noted = "" if view is None else view.noted(REMNANTS)
         if not noted:
             return True
-        with self._lock, mapped(self.path):
+        with self._lock, self._mapped():
             connection = self._open(write=True)
             assert connection is not None  # noqa: S101 - only a reader is told that there is none
             connection.execute("VACUUM")
@@ -232,20 +236,31 @@ class Journal:
 
     @contextmanager
     def _writing(self, *, secure: bool = False) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with self._lock, self._mapped():
             connection = self._open(write=True)
             assert connection is not None  # noqa: S101 - only a reader is told that there is none
+            connection.execute(f"PRAGMA secure_delete = {'ON' if secure else 'OFF'}")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk has rolled it back already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        """As `mapped`; who has waited in vain opens the file again, and waits for less."""
+        try:
             with mapped(self.path):
-                connection.execute(f"PRAGMA secure_delete = {'ON' if secure else 'OFF'}")
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    # A full disk has rolled it back already.
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
+                yield
+        except StoreError as error:
+            if is_held(error.__cause__):
+                self.patience = min(self.patience, HELD_SECONDS)
+                self.close()
+            raise
 
     def _open(self, *, write: bool) -> sqlite3.Connection | None:
         if self._process != os.getpid():  # a connection does not survive a fork
@@ -253,8 +268,8 @@ class Journal:
         if self._connection is not None and write and not self._writable:
             self.close()
         if self._connection is None:
-            opened = open_for_writing(self.path) if write else open_for_reading(self.path)
-            self._connection, self._writable = opened, write
+            way = open_for_writing if write else open_for_reading
+            self._connection, self._writable = way(self.path, self.patience), write
         return self._connection
 
 

@@ -76,13 +76,14 @@ COMMIT;
 """
 
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
-    """The journal at `path`, made when there is none: folders 0700, files 0600.
+def open_for_writing(path: Path, patience: float = BUSY_SECONDS) -> sqlite3.Connection:
+    """The journal at `path`, made when there is none: folders 0700, files 0600. Another process that holds it
+    is waited for as many seconds as `patience` says.
 
     Raises: StoreError."""
     with mapped(path):
         _make_file(path)
-        connection = _connect(path, "mode=rw")
+        connection = _connect(path, "mode=rw", patience)
         try:
             version = _version(connection, path)
             if version == 0:
@@ -98,15 +99,16 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection | None:
+def open_for_reading(path: Path, patience: float = BUSY_SECONDS) -> sqlite3.Connection | None:
     """The journal at `path`, or None where there is none. Works in a folder that cannot be written, too.
+    `patience` is as for writing.
 
     Raises: StoreError."""
     if not path.exists():
         return None
     with mapped(path):
         for flags in ("mode=rw", "mode=ro&immutable=1"):
-            connection = _connect(path, flags)
+            connection = _connect(path, flags, patience)
             try:
                 version = _version(connection, path)
                 if version:
@@ -171,25 +173,31 @@ def _store_error(error: sqlite3.Error, path: Path) -> StoreError:
             f"The memory at {path} cannot be written: {error}.",
             hint="Check the owner and permissions of the file and its folder, or set ACR_HOME.",
         )
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if is_held(error):
         return StoreError(
-            f"The memory at {path} is held by another process for more than {BUSY_SECONDS:.0f} s.",
-            hint="Wait for the other acr, or end it.",
+            f"The memory at {path} is held by another process.", hint="Wait for the other acr, or end it."
         )
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        aside = f"{path.parent}.damaged"  # not all of the folder: outcomes may wait there
         return StoreError(
             f"The memory at {path} is damaged: {error}.",
-            hint=f"Keep a copy and begin anew: mv {path.parent} {path.parent}.damaged",
+            hint=f"Keep it and begin anew: mkdir {aside} && mv {path.parent}/journal.* {aside}",
         )
     return StoreError(f"The memory at {path} cannot be used: {error}.", hint="acr doctor looks closer.")
 
 
-def _connect(path: Path, flags: str) -> sqlite3.Connection:
+def is_held(error: BaseException | None) -> bool:
+    """Whether another process held the journal for too long. Pure."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _connect(path: Path, flags: str, patience: float) -> sqlite3.Connection:
     # Whoever holds the connection guards it with a lock of his own.
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?{flags}",
         uri=True,
-        timeout=BUSY_SECONDS,
+        timeout=patience,
         isolation_level=None,
         check_same_thread=False,
     )

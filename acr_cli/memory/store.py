@@ -23,7 +23,7 @@ from acr_cli.memory.learned import Learned
 from acr_cli.memory.pending import Pending
 from acr_cli.memory.reindex import SPEC, Reindexed, reindex
 from acr_cli.memory.savings import Saved, cheapest, saved, strongest
-from acr_cli.memory.schema import mapped
+from acr_cli.memory.schema import BUSY_SECONDS, mapped
 from acr_cli.memory.search import alike
 from acr_cli.memory.stats import Interval, MemoryStats, group_by, pairs
 from acr_cli.memory.steps import learning_curve, routed
@@ -43,7 +43,8 @@ class Memory:
     it impossible to embed them again. After `half_life_days` an outcome counts half in `tallies`; None or 0
     forgets nothing. What an evicted outcome has lost by then stays lost when the half-life is made longer.
     `clock` gives Unix time; `tell` takes a line for the user, and `embedder` names the setting that
-    vectors are made by. Reading makes no file where there is none."""
+    vectors are made by. Who holds the file is waited for `patience` seconds. Reading makes no file where
+    there is none."""
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Memory:
         clock: Callable[[], float] = time.time,
         tell: Callable[[str], None] = lambda _: None,
         embedder: str = "",
+        patience: float = BUSY_SECONDS,
     ) -> None:
         if bound < 1:
             raise UsageError(
@@ -66,7 +68,7 @@ class Memory:
         self._store_text = store_text
         self._clock = clock
         self._decay = Decay.of_days(half_life_days)
-        self._journal = Journal(self.folder / JOURNAL, bound=bound, decay=self._decay)
+        self._journal = Journal(self.folder / JOURNAL, bound=bound, decay=self._decay, patience=patience)
         self._noted = False
         self._lock = RLock()
         self._half_life_days = half_life_days

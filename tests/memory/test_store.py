@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from acr_cli.errors import StoreError, UsageError
 from acr_cli.memory.encoding import decode, encode
+from acr_cli.memory.journal import HELD_SECONDS
 from acr_cli.memory.store import Memory
 from acr_cli.memory.view import Selection
 from acr_cli.records import Outcome, Tally
@@ -397,6 +398,96 @@ def test_a_foreign_file_is_refused_unharmed(home: Path, memory: Memory, content:
         memory.stats()
     assert caught.value.hint
     assert journal(home).read_bytes() == before
+
+
+def _zeroed(start: int, end: int) -> Callable[[Path], None]:
+    def spoil_(home: Path) -> None:
+        content = bytearray(journal(home).read_bytes())
+        content[start:end] = bytes(len(content[start:end]))
+        journal(home).write_bytes(content)
+
+    return spoil_
+
+
+def _cut_off(home: Path) -> None:
+    with journal(home).open("r+b") as file:
+        file.truncate(journal(home).stat().st_size // 2)
+
+
+@pytest.mark.parametrize(
+    "damage", [_cut_off, _zeroed(0, 2**30), _zeroed(100, 4096), _zeroed(8192, 32768)], ids=str
+)
+def test_a_damaged_journal_costs_no_later_outcome(home: Path, damage: Callable[[Path], None]) -> None:
+    """What its hint says leaves what waits where it is found."""
+    memory = Memory(home)
+    fill(memory, 20)
+    memory.close()
+    damage(home)
+    told: list[str] = []
+    broken = Memory(home, tell=told.append)
+    broken.remember(make_outcome("x"))
+    with pytest.raises(StoreError, match="is damaged") as caught:
+        broken.stats()
+    broken.close()
+    assert (len(told), waiting(home)) == (1, ["x"])
+    subprocess.run(["sh", "-c", caught.value.hint.partition(": ")[2]], check=True)
+    memory.remember(make_outcome("y"))
+    assert {outcome.id for outcome in memory.list()} == {"x", "y"}
+    memory.close()
+
+
+@pytest.mark.parametrize("where", ["memory", "."])
+def test_a_file_in_the_place_of_a_folder_costs_no_outcome(
+    home: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(home.parent))
+    place = home / where
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("mine")
+    told: list[str] = []
+    memory = Memory(home, tell=told.append)
+    memory.remember(make_outcome("x"))
+    assert (len(told), place.read_text(), memory.tallies()) == (1, "mine", ())
+    place.unlink()
+    memory.remember(make_outcome("y"))
+    assert {outcome.id for outcome in memory.list()} == {"x", "y"}
+    assert not list(home.parent.rglob("*.json"))
+    memory.close()
+
+
+HOLD = """
+import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], isolation_level=None)
+for statement in (f"PRAGMA locking_mode = {sys.argv[2]}", "BEGIN EXCLUSIVE", "DELETE FROM withdrawn"):
+    held.execute(statement)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("mode", ["NORMAL", "EXCLUSIVE"])
+def test_a_journal_that_another_process_holds_is_waited_for_once(
+    home: Path, memory: Memory, mode: str
+) -> None:
+    fill(memory, 2)
+    memory.close()
+    command = [sys.executable, "-c", HOLD, str(journal(home)), mode]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    told: list[str] = []
+    other = Memory(home, tell=told.append, patience=1.5)
+    other.remember(make_outcome("x"))
+    assert other._journal.patience == HELD_SECONDS
+    other.remember(make_outcome("y"))
+    with pytest.raises(StoreError, match="is held by another process"):
+        other.correct("run-o1", because="it was wrong")
+    assert (len(told), waiting(home)) == (2, ["x", "y"])
+    holder.communicate()
+    other.remember(make_outcome("z"))
+    assert {outcome.id for outcome in other.list()} == {"o0", "o1", "x", "y", "z"}
+    assert waiting(home) == []
+    other.close()
 
 
 def test_reading_makes_no_file(home: Path, memory: Memory) -> None:
