@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.plan_shown import HELP, about, as_lines, from_lines, without
-from acr_cli.cli.terminal import asks, clean, confirmed, one_line
+from acr_cli.cli.terminal import asks, clean, confirmed, hidden_shown, one_line
 from acr_cli.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Person:
         if command in self._allowed:
             return True
         self._pause()
-        sys.stderr.write(f"\nThe model wants to run, in the sandbox:\n  {clean(command)}\n")
+        sys.stderr.write(f"\nThe model wants to run, in the sandbox:\n  {hidden_shown(command)}\n")
         answer = self._answer("Allow it? [y]es, [n]o, [q]uit")
         if answer.startswith("q"):
             raise Interrupted("The run was ended at a command.")
@@ -49,7 +49,8 @@ class Person:
         while True:
             sys.stderr.write("\nThe plan:\n")
             for line, step in zip(as_lines(steps), steps, strict=True):
-                sys.stderr.write(f"  {one_line(line, 200)}\n     {one_line(about(step), 200)}\n")
+                told = f"  {one_line(hidden_shown(line), 200)}\n     {one_line(about(step), 200)}\n"
+                sys.stderr.write(told)
             answer = self._answer("Carry it out? [y]es, [e]dit, [d]rop N ..., [n]o")
             word, *numbers = answer.split() or [""]
             try:
@@ -107,7 +108,7 @@ def may_run_unasked(
     sys.stderr.write("\n")
     show_patch(invocation.err, patch)
     for path, why in unasked.items():
-        sys.stderr.write(f"  {one_line(path, 100)}: {why}\n")
+        sys.stderr.write(f"  {one_line(hidden_shown(path), 100)}: {why}\n")
     return confirmed("No test shows what these do. Apply the patch?")
 
 

@@ -251,7 +251,9 @@ def _unexpected(error: Exception, invocation: Invocation) -> Failure:
         environ = load_environment()
     trace = struck("".join(traceback.format_exception(error)), environ)
     if invocation.verbose:
-        sys.stderr.write(trace)
+        from acr_cli.cli.terminal import clean
+
+        sys.stderr.write(clean(trace))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     message = f"Unexpected {type(error).__name__}: {' '.join(struck(str(error), environ).split())[:300]}"
     try:

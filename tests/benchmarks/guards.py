@@ -328,6 +328,13 @@ GUARDS = (
         test=f"{_ORDERS}::test_what_a_page_does_not_show_reaches_no_model",
     ),
     Guard(
+        name="commands that are to be allowed, shown whole",
+        file="acr_cli/cli/asking.py",
+        text="{hidden_shown(command)}",
+        instead="{clean(command)}",
+        test=f"{_SCREEN}::test_what_is_to_be_allowed_is_shown_whole",
+    ),
+    Guard(
         name="control sequences in the line that turns",
         file="acr_cli/cli/spinner.py",
         text="""Text(clean(f"{frame} {who}{': ' if who else ''}{text}"),""",
