@@ -375,7 +375,11 @@ class Loop:
         sandbox = place.sandbox
         if isinstance(sandbox, ServesLanguages):
             sandbox = sandbox.of(step.language)
-        attempt = backend.attempt(step, candidate, tree, sandbox, place.budget)
+        try:
+            attempt = backend.attempt(step, candidate, tree, sandbox, place.budget)
+        except OSError:
+            tree.diff(since)  # which says so where the tree itself has gone
+            raise
         place.emit(AttemptFinished(step=step.id, attempt=attempt))
         verdict = self._check(course, attempt, place)
         place.emit(VerdictReached(step=step.id, candidate=candidate.id, verdict=verdict))

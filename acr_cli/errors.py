@@ -148,6 +148,12 @@ class PathRefused(AcrError):
     id = "path"
 
 
+class TreeDamaged(AcrError):
+    """Most of the run's tree has vanished, and nobody was asked to delete it."""
+
+    id = "tree"
+
+
 class PatchConflict(AcrError):
     """The files that the patch touches have changed meanwhile; nothing was written."""
 

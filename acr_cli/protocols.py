@@ -248,8 +248,16 @@ class Tree(Protocol):
         """Remember the present state; the id goes to `diff` and `restore`."""
         ...
 
+    def delete(self, relative: str) -> None:
+        """Remove a file, or a link itself; no error where there is none.
+
+        Raises: PathRefused, OSError."""
+        ...
+
     def diff(self, since: str) -> str:
-        """Unified git diff (binary-safe) from a checkpoint to now; "" when equal."""
+        """Unified git diff (binary-safe) from a checkpoint to now; "" when equal.
+
+        Raises: TreeDamaged where most files of the checkpoint are gone, and by none of these methods."""
         ...
 
     def changed(self, since: str) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -73,7 +72,7 @@ def apply_edits(
             continue
         after[path], remark = _edited(edit, now(path), inline=inline)
         remarks += [remark] if remark else []
-    _write(before, after)
+    _write(tree, before, after)
     paths = tuple(path.relative_to(tree.root).as_posix() for path in after)
     return Applied(paths=paths, remarks=tuple(remarks))
 
@@ -93,7 +92,7 @@ def keep_files(tree: Tree, contents: Mapping[str, bytes | None]) -> tuple[str, .
         Text.of(content, name)
         before[path] = _read(path)
         after[path] = replace(before[path] or _File(), content=content)
-    _write(before, after)
+    _write(tree, before, after)
     changed = (path for path in after if after[path] != before[path])
     return tuple(path.relative_to(tree.root).as_posix() for path in changed)
 
@@ -144,25 +143,24 @@ def _edited(edit: Edit, file: _File | None, *, inline: bool) -> tuple[_File, str
     return replace(file, content=done.content), remark
 
 
-def _write(before: dict[Path, _File | None], after: dict[Path, _File | None]) -> None:
+def _write(tree: Tree, before: dict[Path, _File | None], after: dict[Path, _File | None]) -> None:
     """Raises: PathRefused where a file cannot be there; all is as it was then."""
     changed = [path for path in after if after[path] != before[path]]
     try:
         for path in sorted(changed, key=lambda each: after[each] is not None):
-            _put(path, after[path])
+            _put(tree, path, after[path])
     except OSError as error:
         for path in changed:
-            _put(path, before[path])
+            _put(tree, path, before[path])
         if error.errno in _MACHINERY:
             raise
         why = (error.strerror or str(error)).lower()
         raise PathRefused(f"{Path(error.filename or '').name} cannot be written: {why}.") from error
 
 
-def _put(path: Path, file: _File | None) -> None:
+def _put(tree: Tree, path: Path, file: _File | None) -> None:
     if file is None:
-        with suppress(FileNotFoundError, NotADirectoryError):  # also below what is a file
-            path.unlink()
+        tree.delete(path.relative_to(tree.root).as_posix())
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     if file.link is not None:

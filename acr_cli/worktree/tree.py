@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable
+from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable, TreeDamaged
 from acr_cli.worktree.hardened_git import GitFailed, git
 
 _ATTRIBUTES = "* -text !eol -filter -ident !diff !merge !working-tree-encoding -export-subst\n"
@@ -57,6 +57,7 @@ class RunTree:
         self.directory = folder / "git"
         self._last: tuple[_Look, str] | None = None  # the last checkpoint, and the tree that it was made of
         self._compared: tuple[str, dict[tuple[str, ...], bytes]] = ("", {})  # that checkpoint with others
+        self._deleted: set[str] = set()  # by `delete`, `apply` and `restore`
 
     @classmethod
     def copy(cls, source: Path, files: Sequence[str], folder: Path) -> RunTree:
@@ -126,8 +127,31 @@ class RunTree:
         self._last = None if look is None else (look, made)
         return made
 
+    def delete(self, relative: str) -> None:
+        """See `protocols.Tree.delete`."""
+        self.path(relative)
+        place = PurePosixPath(relative)
+        folder = self.root if place.parent == PurePosixPath(".") else self.path(str(place.parent))
+        with suppress(FileNotFoundError, NotADirectoryError):  # also below what is a file
+            (folder / place.name).unlink()
+        self._deleted.add((folder / place.name).relative_to(self.root).as_posix())
+
     def diff(self, since: str) -> str:
-        return self._patch(since).decode("utf-8", "surrogateescape")
+        patch = self._patch(since)
+        if b"\ndeleted file mode " in patch:
+            self._check_whole(since)
+        return patch.decode("utf-8", "surrogateescape")
+
+    def _check_whole(self, since: str) -> None:
+        """A copy that another program deletes, or has begun to, is no patch. Raises: TreeDamaged."""
+        was, now = self.listing(since), self.listing(self.checkpoint())
+        there = {blob for _, blob in now.values()}  # also what was moved
+        gone = [name for name in was if was[name][1] not in there and name not in {*now, *self._deleted}]
+        if 2 * len(gone) > len(was):
+            raise TreeDamaged(
+                f"The run's working copy in {self.root} has lost {gone[0]!r} and {len(gone) - 1} others, "
+                "which nobody was asked to delete; nothing of it was applied."
+            )
 
     def changed(self, since: str) -> tuple[str, ...]:
         output = self._compare(since, ("-r", "--name-only", "--no-renames", "-z"))
@@ -136,7 +160,9 @@ class RunTree:
     def restore(self, checkpoint: str, paths: Sequence[str] = ()) -> None:
         if not paths:
             self.checkpoint()
+            before = self.files()
             self._git("read-tree", "--reset", "-u", checkpoint)
+            self._deleted = {*before, *self._deleted}.difference(self.files())
         elif patch := self._patch(checkpoint, *paths):
             self._git("apply", "--reverse", "--whitespace=nowarn", stdin=patch)
 
@@ -159,10 +185,12 @@ class RunTree:
         """See `Tree.apply`. Raises: also SandboxUnavailable when the disk is full or may not be written."""
         if not patch:
             return
-        for name in touched(patch):
+        names = touched(patch)
+        for name in names:
             _checked_parts(name)  # git itself goes behind no link
         data = patch.encode("utf-8", "surrogateescape")
         how = ("apply", "--whitespace=nowarn", *(["--reverse"] if reverse else []))
+        self._deleted.update(names)
         try:
             self._git(*how, stdin=data)
         except GitFailed as error:

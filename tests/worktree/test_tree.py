@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable
+from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable, TreeDamaged
 from acr_cli.worktree.delivery import Content, content_of
 from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.repository import open_repository
@@ -495,3 +495,34 @@ def test_a_tree_that_was_deleted_is_not_taken_for_a_missing_git(tmp_path: Path) 
     shutil.rmtree(tree.root)
     with pytest.raises(GitFailed, match="tree is not there any more"):
         tree.checkpoint()
+
+
+@pytest.mark.parametrize("begun_only", [False, True], ids=["all", "nearly all"])
+def test_a_tree_that_another_program_deletes_is_no_patch(tree: RunTree, begun_only: bool) -> None:
+    start, names = tree.checkpoint(), tree.files()
+    for name in names[1:] if begun_only else names:
+        (tree.root / name).unlink()
+    (tree.root / "new.py").write_text("made since\n")
+    with pytest.raises(TreeDamaged, match=r"has lost '.*' and \d+ others, which nobody"):
+        tree.diff(start)
+
+
+def test_deleting_and_moving_all_files_is_a_patch_where_it_was_asked_for(
+    tree: RunTree, tmp_path: Path
+) -> None:
+    start, names = tree.checkpoint(), tree.files()
+    for name in names:
+        tree.delete(name)
+    assert tree.changed(start) == names
+    patch = tree.diff(start)
+    tree.restore(start)
+    (tree.root / "below").mkdir()
+    for name in names:
+        target = tree.root / "below" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (tree.root / name).rename(target)
+    assert "deleted file mode" in tree.diff(start)
+    tree.restore(start)
+    other = tree.fork(tmp_path / "other")
+    other.apply(patch)
+    assert (other.files(), other.diff(start)) == ((), patch)
