@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -93,12 +94,14 @@ class Copy:
             box = limit - min(0.5 * limit, max(5.0, _MARGIN * limit))
             guarded = toolchain.guarded(self.tree.root, placed, name=name, seconds=max(0.0, box), again=again)
             placed = guarded or placed
+        argv = placed.argv
         if self._reports:
-            session.run(("rm", "-rf", f"{session.scratch}/reports", *self._reports))
+            old = shlex.join((f"{session.scratch}/reports", *dict.fromkeys(self._reports)))
+            argv = ("sh", "-c", f'rm -rf {old}; exec "$@"', "sh", *argv)
         if placed.files:
             session.put(placed.files)
         limits = replace(self.runner.limits, seconds=limit)
-        result = session.run(placed.argv, environment=placed.environment, limits=limits)
+        result = session.run(argv, environment=placed.environment, limits=limits)
         report = session.get(placed.report) if placed.report else None
         self._reports += [placed.report] if placed.report else []
         return without_canary(toolchain.read(placed, report, result), name, plan.folder)
