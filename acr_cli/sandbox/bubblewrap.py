@@ -64,12 +64,12 @@ INSTALL_HINT = (
 def find_program(environ: Mapping[str, str]) -> tuple[Path | None, str]:
     """A bwrap that really runs a command here: the system's, else the packaged one; and why not, if none."""
     reasons = []
+    _no_namespaces.cache_clear()  # it is tried now, whatever was found before
     for program in _programs(environ):
-        command = [str(program), *_walls(Path("/nonexistent"), network=False), "--", "/bin/true"]
         try:
-            tried = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", timeout=10, check=False
-            )
+            if _no_namespaces(program):  # most often: then nothing has to be tried twice
+                return program, ""
+            tried = _tried(program)
         except (OSError, subprocess.SubprocessError) as error:
             reasons.append(f"{program}: {error}")
             continue
@@ -239,7 +239,11 @@ class Bubblewrap:
     @contextlib.contextmanager
     def open(self, tree: Path) -> Iterator[BubblewrapSession]:
         with private_copy(self._home, self._run_id, tree) as folder:
-            yield BubblewrapSession(self, folder, network=self.network)
+            session = BubblewrapSession(self, folder, network=self.network)
+            try:
+                yield session
+            finally:
+                session.end()
 
     def sweep(self) -> tuple[str, ...]:
         return sweep_copies(self._home)
@@ -284,7 +288,8 @@ class BubblewrapSession(Copy):
             started.ready()
             if gate is not None:
                 gate.listen(started.listener(PORT))
-            return watch(started.process, limits=limits, disk=self._disk, kill=started.kill)
+            with self.running(started.kill):
+                return watch(started.process, limits=limits, disk=self._disk, kill=started.kill)
 
     def _command(self, argv: Sequence[str], limits: Limits) -> list[str]:
         place = self._sandbox.place
@@ -322,9 +327,14 @@ class BubblewrapSession(Copy):
 @cache
 def _no_namespaces(program: Path) -> tuple[str, ...]:
     """The option that forbids commands to make namespaces of their own; () where bwrap is too old for it."""
-    command = [str(program), *_walls(Path("/nonexistent"), network=False), "--disable-userns"]
-    tried = subprocess.run([*command, "--", "/bin/true"], capture_output=True, timeout=10, check=False)
-    return ("--disable-userns",) if tried.returncode == 0 else ()
+    option = "--disable-userns"
+    return (option,) if _tried(program, option).returncode == 0 else ()
+
+
+def _tried(program: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """What comes of a command that does nothing. Raises: OSError, SubprocessError."""
+    command = [str(program), *_walls(Path("/nonexistent"), network=False), *more, "--", "/bin/true"]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False)
 
 
 def _walls(folder: Path, *, network: bool, memory: int = 1024**3) -> list[str]:

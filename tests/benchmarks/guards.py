@@ -153,7 +153,7 @@ GUARDS = (
     Guard(
         name="namespaces in bubblewrap",
         file="acr_cli/sandbox/bubblewrap.py",
-        text='return ("--disable-userns",) if tried.returncode == 0 else ()',
+        text="return (option,) if _tried(program, option).returncode == 0 else ()",
         instead="return ()",
         test="tests/security/test_inside_the_sandbox.py::test_no_namespace_can_be_made",
     ),
