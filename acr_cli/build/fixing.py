@@ -15,9 +15,9 @@ from acr_cli.build.job import Job
 from acr_cli.build.pooling import usable
 from acr_cli.build.recording import RECORDING, Recording
 from acr_cli.events import Emit, Event, ModelText, Notice, to_json
+from acr_cli.interrupts import uninterrupted
 from acr_cli.records import RunResult, Task
 from acr_cli.settings import Settings
-from acr_cli.worktree.delivery import uninterrupted
 from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.runs import RunFolder, new_run, sweep_runs
 

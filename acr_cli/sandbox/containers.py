@@ -6,11 +6,13 @@ import contextlib
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acr_cli.errors import SandboxBroken
+from acr_cli.interrupts import uninterrupted
 from acr_cli.protocols import CommandResult, Limits
 from acr_cli.sandbox import owner
 from acr_cli.sandbox.disk import said, watching
@@ -29,6 +31,8 @@ HOME = "/home/acr"
 RUN_LABEL, OWNER_LABEL, HOME_LABEL = "acr.run", "acr.owner", "acr.home"
 REPOSITORY_LABEL = "acr.repository"
 _KILLED = 137
+PATIENCE = 10.0  # seconds of removing after which an interrupt ends even that
+_LATE = 3.0  # seconds in which an engine makes a container that nobody waits for any more
 _REMOVED = ("gone", "removing", "dead")  # states of a container that is being removed, by an engine's words
 _LAST_WORDS = 10.0  # seconds for the output that is still on its way
 _CHUNK = 1 << 20
@@ -51,10 +55,26 @@ class Labels:
         return f"acr-{run}-{secrets.token_hex(4)}"
 
 
-def remove_container(engine: Engine, name: str) -> None:
-    """Kill and remove, with the unnamed volumes that its image asked for; one that is gone is no error."""
+@contextlib.contextmanager
+def making(remove: Callable[[], bool]) -> Iterator[None]:
+    """For a request that makes something. The engine goes on with one that is interrupted: what it makes then
+    is waited for, a moment, and removed; `remove` says whether it was there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with uninterrupted(patience=PATIENCE):
+            until = time.monotonic() + _LATE
+            while time.monotonic() < until and not remove():
+                time.sleep(0.05)
+        raise
+
+
+def remove_container(engine: Engine, name: str) -> bool:
+    """Kill and remove, with the unnamed volumes that its image asked for; whether there was one."""
     with best_effort():
         engine.client.api.remove_container(name, force=True, v=True)
+        return True
+    return False
 
 
 # --- one command ------------------------------------------------------------------------------------------
@@ -101,7 +121,7 @@ def finished(
 
     engine, name = volume.engine, volume.labels.name()
     try:
-        with broken("run a command"):
+        with broken("run a command"), volume.beginning(name), making(partial(remove_container, engine, name)):
             container = engine.client.containers.create(
                 volume.image,
                 # An entry point of the image would take the command for its arguments.
@@ -116,10 +136,13 @@ def finished(
                 log_config=LogConfig(type=LogConfig.types.NONE),
                 **options,
             )
+        with broken("run a command"):
             result = _run(volume, container, limits)
         yield container, result
     finally:
-        remove_container(engine, name)
+        with uninterrupted(patience=PATIENCE):
+            remove_container(engine, name)
+        volume.over_with(name)
 
 
 def _run(volume: Volume, container: Container, limits: Limits) -> CommandResult:

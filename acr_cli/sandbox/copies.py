@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from acr_cli.errors import SandboxBroken, SandboxUnavailable
+from acr_cli.interrupts import uninterrupted
 from acr_cli.sandbox import owner
 from acr_cli.sandbox.disk import Disk, Folders
 from acr_cli.sandbox.files import copy_tree, place, read_beneath, remove_tree, write_beneath
 
 _numbers = itertools.count(1)
+_PATIENCE = 10.0  # seconds of removing after which an interrupt ends even that
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)  # what a disk says that takes no more
 
 
@@ -43,8 +45,9 @@ def private_copy(home: Path, run_id: str, tree: Path, *, only: Sequence[str] | N
                 hint="Free some space, or set ACR_HOME to a folder that can be written.",
             ) from error
     finally:
-        remove_tree(folder)
-        _remove_if_empty(folder.parent, folder.parent.parent)
+        with uninterrupted(patience=_PATIENCE):
+            remove_tree(folder)
+            _remove_if_empty(folder.parent, folder.parent.parent)
 
 
 def sweep_copies(home: Path) -> tuple[str, ...]:
@@ -73,8 +76,29 @@ class Copy:
     def __init__(self, folder: Path, *, workdir: str, scratch: str, writable: Sequence[Path] = ()) -> None:
         self._folder = folder
         self._disk = Disk(Folders(folder / "work", folder / "scratch", *writable))
+        self._ended = False
+        self._kills: list[Callable[[], None]] = []
         self.workdir = workdir
         self.scratch = scratch
+
+    @contextlib.contextmanager
+    def running(self, kill: Callable[[], None]) -> Iterator[None]:
+        """A command that has not begun, and is over when the context is left.
+
+        Raises: SandboxBroken where the session has ended meanwhile."""
+        self._kills.append(kill)
+        try:
+            if self._ended:
+                raise SandboxBroken("The session of this command has ended.")
+            yield
+        finally:
+            self._kills.remove(kill)
+
+    def end(self) -> None:
+        """Kill what another thread still runs here; from now on nothing begins."""
+        self._ended = True
+        for kill in [*self._kills]:
+            kill()
 
     def put(self, files: Mapping[str, bytes]) -> None:
         for path, data in files.items():

@@ -156,11 +156,9 @@ def broken(what: str, *, but: type[Exception] = AcrError) -> Iterator[None]:
         ) from error
 
 
-@contextlib.contextmanager
-def best_effort() -> Iterator[None]:
+def best_effort() -> contextlib.suppress:
     """For removing: what is gone is no error, and what an absent engine still holds is swept later."""
     import docker.errors
     import requests
 
-    with contextlib.suppress(docker.errors.DockerException, requests.exceptions.RequestException, OSError):
-        yield
+    return contextlib.suppress(docker.errors.DockerException, requests.exceptions.RequestException, OSError)

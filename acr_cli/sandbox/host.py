@@ -119,7 +119,11 @@ class Host:
     @contextlib.contextmanager
     def open(self, tree: Path) -> Iterator[HostSession]:
         with private_copy(self._home, self._run_id, tree) as folder:
-            yield HostSession(self, folder)
+            session = HostSession(self, folder)
+            try:
+                yield session
+            finally:
+                session.end()
 
     def sweep(self) -> tuple[str, ...]:
         return sweep_copies(self._home)
@@ -158,7 +162,8 @@ class HostSession(Copy):
             raise SandboxBroken(f"A command cannot be started: {error}.") from error
         family = _Family(process.pid)
         limits = limits or self._sandbox.limits
-        return watch(process, limits=limits, disk=self._disk, kill=family.kill, family=family.members)
+        with self.running(family.kill):
+            return watch(process, limits=limits, disk=self._disk, kill=family.kill, family=family.members)
 
 
 class _Family:
@@ -179,7 +184,7 @@ class _Family:
         self.members()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._root, signal.SIGKILL)
-        for pid, started in self._seen.items():
+        for pid, started in list(self._seen.items()):
             if pid == self._root or started is None or owner.started(pid) != started:
                 continue  # ended, and its number may be another's by now
             with contextlib.suppress(ProcessLookupError, PermissionError):

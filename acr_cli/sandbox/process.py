@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from acr_cli.interrupts import uninterrupted
 from acr_cli.protocols import CommandResult, Limits
 from acr_cli.sandbox.disk import LOOK, Disk, said
 from acr_cli.sandbox.output import HeadAndTail
@@ -59,8 +60,9 @@ def watch(
         verdict = _until_over(process, output, everyone, limits=limits, disk=disk)
         seconds = time.monotonic() - begun
     finally:
-        kill()
-        code = process.wait()
+        with uninterrupted():
+            kill()
+            code = process.wait()
     _drain(process.stdout.fileno(), output)
     process.stdout.close()
     if verdict == "processes":

@@ -12,12 +12,14 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.resources import files
 
 from acr_cli.errors import SandboxUnavailable
+from acr_cli.interrupts import uninterrupted
 from acr_cli.protocols import Limits
 from acr_cli.sandbox.attached import Attached
-from acr_cli.sandbox.containers import Labels, remove_container, walls
+from acr_cli.sandbox.containers import PATIENCE, Labels, making, remove_container, walls
 from acr_cli.sandbox.engine import Engine, broken
 from acr_cli.sandbox.gate import PORT, Gate
 
@@ -46,7 +48,10 @@ def sidecar(engine: Engine, labels: Labels, image: str, gate: Gate) -> Iterator[
     folder = files("acr_cli.sandbox.forwarding")
     program = [(folder / file).read_text() for file in ("forward.py", "forward.pl")]
     try:
-        with broken("open a way out of an install step"):
+        with (
+            broken("open a way out of an install step"),
+            making(partial(remove_container, engine, name)),
+        ):
             container = engine.client.containers.create(
                 image,
                 entrypoint="/bin/sh",
@@ -69,7 +74,8 @@ def sidecar(engine: Engine, labels: Labels, image: str, gate: Gate) -> Iterator[
         finally:
             carrier.close()
     finally:
-        remove_container(engine, name)
+        with uninterrupted(patience=PATIENCE):
+            remove_container(engine, name)
 
 
 class _Carrier:

@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from acr_cli.errors import SandboxBroken
+from acr_cli.interrupts import uninterrupted
 from acr_cli.protocols import Limits
 from acr_cli.sandbox import seccomp
 from acr_cli.sandbox.listening import listener_in
@@ -71,9 +72,10 @@ class Started:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.kill()
-        self.process.wait()
-        self._close()
+        with uninterrupted():
+            self.kill()
+            self.process.wait()
+            self._close()
 
     def _close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout) if hasattr(self, "process") else ():

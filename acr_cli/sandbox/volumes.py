@@ -11,15 +11,18 @@ import io
 import os
 import tarfile
 import tempfile
+import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from acr_cli.errors import PathRefused
+from acr_cli.errors import PathRefused, SandboxBroken
+from acr_cli.interrupts import uninterrupted
 from acr_cli.protocols import Limits
-from acr_cli.sandbox.containers import ROOT, Labels, remove_container, walls
+from acr_cli.sandbox.containers import PATIENCE, ROOT, Labels, making, remove_container, walls
 from acr_cli.sandbox.disk import Disk, Folders, Size
 from acr_cli.sandbox.engine import FULL, Engine, best_effort, broken
 from acr_cli.sandbox.files import add_file, add_folder, mtime_after, only_file
@@ -40,23 +43,28 @@ class Volume:
         self._holder_name = f"{self.name}-files"
         self._disk: Disk | None = None
         self._far = False
+        self._lock = threading.Lock()
+        self._removed = False
+        self._running: set[str] = set()
         self._watcher: Watcher | None = None
         self._put = Size(bytes=0, files=0)  # by acr itself
 
     def __enter__(self) -> Volume:
         try:
             with broken("make a volume"):
-                self.engine.client.volumes.create(name=self.name, labels=self.labels())
-                self._holder = self.engine.client.containers.create(
-                    self.image,
-                    **PROGRAM,
-                    name=self._holder_name,
-                    labels=self.labels(),
-                    network_mode="none",
-                    mounts=[self.mount()],
-                    healthcheck={"test": ["NONE"]},
-                    **walls(self.engine, _LIMITS),
-                )
+                with making(self._remove_volume):
+                    self.engine.client.volumes.create(name=self.name, labels=self.labels())
+                with making(partial(remove_container, self.engine, self._holder_name)):
+                    self._holder = self.engine.client.containers.create(
+                        self.image,
+                        **PROGRAM,
+                        name=self._holder_name,
+                        labels=self.labels(),
+                        network_mode="none",
+                        mounts=[self.mount()],
+                        healthcheck={"test": ["NONE"]},
+                        **walls(self.engine, _LIMITS),
+                    )
         except BaseException:
             self.remove()
             raise
@@ -66,11 +74,36 @@ class Volume:
         self.remove()
 
     def remove(self) -> None:
-        if self._watcher is not None:
-            self._watcher.close()
-        remove_container(self.engine, self._holder_name)
+        """With the containers of commands that another thread still waits for; from now on none begins."""
+        with uninterrupted(patience=PATIENCE):
+            with self._lock:
+                self._removed = True
+            if self._watcher is not None:
+                self._watcher.close()
+            for name in (*self._running, self._holder_name):
+                remove_container(self.engine, name)
+            self._remove_volume()
+
+    def _remove_volume(self) -> bool:
         with best_effort():
-            self.engine.client.api.remove_volume(self.name, force=True)
+            self.engine.client.api.remove_volume(self.name)
+            return True
+        return False
+
+    @contextlib.contextmanager
+    def beginning(self, container: str) -> Iterator[None]:
+        """While the container of a command is made; without the volume the engine would make another.
+
+        Raises: SandboxBroken when it is gone."""
+        with self._lock:
+            if self._removed:
+                raise SandboxBroken("The session of this command has ended.")
+            self._running.add(container)
+            yield
+
+    def over_with(self, container: str) -> None:
+        """The container is removed."""
+        self._running.discard(container)
 
     def mount(self) -> Any:
         from docker.types import Mount

@@ -13,20 +13,18 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import stat
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from types import FrameType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 from acr_cli.errors import PatchConflict
+from acr_cli.interrupts import uninterrupted
 
 JOURNAL = "delivery.json"
-_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STAGING, _COMMITTED, _DONE = "staging", "committed", "done"  # states of a delivery
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 Keep = Callable[[Mapping[str, Any]], None]
@@ -363,25 +361,3 @@ def _state(journal: Path) -> str:
         return str(json.loads(journal.read_text())["state"])
     except (FileNotFoundError, ValueError):
         return ""
-
-
-@contextmanager
-def uninterrupted(*, heed: bool = True) -> Iterator[None]:
-    """Holds Ctrl-C, SIGTERM and SIGHUP back until the end of the block; without `heed` they come too late. A
-    mask would not do: another thread may take the signal, and Python handles it in this one."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    arrived: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        arrived.append(number)
-
-    handlers = {held: signal.signal(held, note) for held in _HELD}
-    try:
-        yield
-    finally:
-        for held, handler in handlers.items():
-            signal.signal(held, handler or signal.SIG_DFL)
-        for number in arrived if heed else ():
-            signal.raise_signal(number)
