@@ -58,7 +58,7 @@ def delivered(
     try:
         folder.keep_patch(result.patch)
         keep_changes(folder.path, changes)
-        note: dict[str, Any] = {"applied": True, "applied_at": time.time()}
+        note: dict[str, Any] = {"applied": True, "applied_at": time.time(), "to_commit": commit}
         if again and is_there(repository.root, changes):
             folder.update(**note)
         else:
@@ -80,6 +80,8 @@ def delivered(
         except (GitFailed, KeyboardInterrupt) as error:
             reason = error.reason if isinstance(error, GitFailed) else "interrupted"
             emit(Notice(level="warning", text=f"The fix is applied but not committed: {reason}."))
+        with suppress(OSError):
+            folder.update(to_commit=False)
     with suppress(KeyboardInterrupt):  # too late: the patch is there
         emit(PatchApplied(files=result.files, commit=made))
     return replace(result, applied=True)

@@ -12,6 +12,7 @@ from acr_cli.build.asking import Asks
 from acr_cli.build.checkpoints import BEGUN
 from acr_cli.build.delivering import AskUnasked
 from acr_cli.build.job import Job
+from acr_cli.build.keeping import correct_undone
 from acr_cli.build.pooling import usable
 from acr_cli.build.recording import RECORDING, Recording
 from acr_cli.events import Emit, Event, ModelText, Notice, to_json
@@ -43,6 +44,7 @@ def run(
     repository = open_repository(where)
     for dead in sweep_runs(settings.home):
         emit(Notice(level="info", text=obituary(dead)))
+    correct_undone(settings, lambda text: emit(Notice(level="warning", text=text)))
     folder, lock = new_run(settings.home, repository=repository.root, task=task.text)
     stands = where.resolve().relative_to(repository.root.resolve()).as_posix()
     job = Job(
@@ -99,8 +101,10 @@ def _broken_off(folder: RunFolder, emit: Emit, error: BaseException) -> None:
 
 def obituary(dead: RunFolder) -> str:
     said = f"The run {dead.id} had been killed; its working copy was removed."
-    if dead.describe().get("applied"):
-        return f"{said} Its patch was being applied, and is applied."
+    state = dead.describe()
+    if state.get("applied"):
+        commit = "; `git log` tells whether it is committed" if state.get("to_commit") else ""
+        return f"{said} Its patch was being applied, and is applied{commit}."
     return f"{said} `acr runs resume {dead.id}` goes on with it." if dead.kept(BEGUN) else said
 
 

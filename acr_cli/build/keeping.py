@@ -11,7 +11,7 @@ from acr_cli.errors import StoreError, UsageError
 from acr_cli.settings import Settings
 from acr_cli.worktree.contents import kept_changes
 from acr_cli.worktree.delivery import Change
-from acr_cli.worktree.kept import Carried, apply_kept, can_undo, is_kept_back, undo
+from acr_cli.worktree.kept import Carried, apply_kept, can_undo, is_kept_back, is_to_be_corrected, undo
 from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.runs import RunFolder, find_run, list_runs, newest_run, sweep_runs
 from acr_cli.worktree.tree import touched
@@ -108,13 +108,24 @@ def undo_run(
 
     Raises: UsageError, PatchConflict, RepositoryRefused."""
     done = undo(open_repository(where), folder)
-    store = memory(settings, tell)
-    try:
-        if store.correct(folder.id, because="the user took the patch back"):
-            store.settle()
-    except StoreError as error:
-        tell(f"Memory still takes the run for a success: {error.message}")
+    if correct_undone(settings, tell):
+        memory(settings).settle()
     return done
+
+
+def correct_undone(settings: Settings, tell: Callable[[str], None]) -> bool:
+    """Correct memory of runs that were taken back, also by a process that was killed before it could do that,
+    or while memory could not be written; `tell` takes a line for the user. Whether memory was changed."""
+    store, changed = memory(settings), 0
+    for run in filter(is_to_be_corrected, list_runs(settings.home)):
+        try:
+            changed += store.correct(run.id, because="the user took the patch back")
+            run.update(corrected=True)
+        except StoreError as error:
+            tell(f"Memory still takes the run {run.id} for a success: {error.message}")
+        except OSError:  # it is looked at again by the next one, and changes nothing then
+            pass
+    return changed > 0
 
 
 def _run_here(

@@ -19,6 +19,9 @@ from acr_cli.worktree.reversal import reverse
 from acr_cli.worktree.runs import RunFolder
 from acr_cli.worktree.tree import RunTree, touched
 
+_TAKEN_BACK = {"undone": True, "corrected": False}
+"""Of a run whose patch was taken back, before memory knows it."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Carried:
@@ -44,6 +47,12 @@ def can_undo(run: RunFolder) -> bool:
     """Whether a run's patch is in the user's tree."""
     state = run.describe()
     return bool(run.patch) and bool(state.get("applied")) and not state.get("undone")
+
+
+def is_to_be_corrected(run: RunFolder) -> bool:
+    """Whether a run's patch was taken back, and memory may still take it for a success."""
+    state = run.describe()
+    return bool(state.get("undone")) and state.get("corrected") is False
 
 
 def apply_kept(repository: Repository, run: RunFolder) -> Carried:
@@ -74,7 +83,7 @@ def undo(repository: Repository, run: RunFolder) -> Carried:
             files = _carry_over(repository, run, reverse=True)
         else:
             files = tuple(sorted(changes))
-            run.deliver(repository.root, _reversed(repository.root, run, changes), undone=True)
+            run.deliver(repository.root, _reversed(repository.root, run, changes), **_TAKEN_BACK)
     return Carried(run=run.id, files=files, patch=run.patch)
 
 
@@ -101,7 +110,7 @@ def _carry_over(repository: Repository, run: RunFolder, *, reverse: bool) -> tup
             ) from error
         changes = changes_since(tree, start)
         if reverse:
-            run.deliver(repository.root, changes, undone=True)
+            run.deliver(repository.root, changes, **_TAKEN_BACK)
         else:
             keep_changes(run.path, changes)
             run.deliver(repository.root, changes, applied=True, applied_at=time.time(), undone=False)

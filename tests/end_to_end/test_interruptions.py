@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,8 +16,12 @@ from typing import Any
 
 import pytest
 
+from acr_cli.memory.store import Memory
 from acr_cli.testing.answers import Answer, Stall
 from acr_cli.testing.loopback import LoopbackServer, Request
+from acr_cli.worktree.kept import undo
+from acr_cli.worktree.repository import open_repository
+from acr_cli.worktree.runs import list_runs
 from tests.conftest import DOCKER_IMAGE
 
 Acr = Callable[..., subprocess.CompletedProcess[str]]
@@ -147,6 +152,35 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(
     assert "a.py has changed" in result["error"]["message"]
     assert (repo / "a.py").read_text() == "# mine\n"
     assert "x * 2" in result["patch"]
+
+
+def test_what_a_kill_kept_from_being_done_after_a_patch_is_told_or_done_by_the_next_run(
+    acr: Acr, git_repo: Callable[..., Path], acr_home: Path, tmp_path: Path
+) -> None:
+    test = "from a import double\n\n\ndef test_double():\n    assert double(4) == 8\n"
+    repo = git_repo({"a.py": "def double(x):\n    return x * 3\n", "test_a.py": test})
+    fix = ("fix", "--json", "--sandbox", "none", "--model", "builtin/repair")
+    deadly = tmp_path / "bin" / "git"
+    deadly.parent.mkdir()
+    deadly.write_text(
+        f'#!/bin/sh\ncase " $* " in *" commit "*) kill -9 $PPID; esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    deadly.chmod(0o755)
+    killed = acr(*fix, "--commit", cwd=repo, env={"PATH": f"{deadly.parent}:{os.environ['PATH']}"})
+    assert killed.returncode == -signal.SIGKILL
+    (run,) = list_runs(acr_home)
+    assert (repo / "a.py").read_text().endswith("return x * 2\n")
+    undo(open_repository(repo), run)  # as by an `acr undo` that is killed next
+    memory = Memory(acr_home)
+    believed = [outcome.verdict for outcome in memory.list()]
+
+    following = acr(*fix, "--dry-run", cwd=repo)
+    assert following.returncode == 0, following.stderr
+    assert "is applied; `git log` tells whether it is committed." in following.stdout
+    (outcome,) = [outcome for outcome in memory.list() if outcome.run == run.id]
+    memory.close()
+    assert (believed, outcome.verdict) == (["passed"], "failed")
+    assert run.describe()["corrected"] is True
 
 
 def labelled() -> list[str]:
