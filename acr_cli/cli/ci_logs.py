@@ -29,6 +29,7 @@ _SECTION = re.compile(r"^section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?")
 _COMMAND = re.compile(r"^##\[(\w+)\](.*)$")
 _QUIET = frozenset({"endgroup", "command", "debug"})
 
+_LONGEST = 2_000  # characters of a line in which a sign of a failure is looked for
 _TEST = re.compile(
     r"^\s*(?:(?:FAILED|ERROR|FAIL|XPASS)\b:?\s+\S|--- FAIL: |not ok \d|[\u2715\u2716\u2717\u2718\u25cf] \S"
     r"|test \S+ \.\.\. FAILED|\[ {2}FAILED {2}\] )"
@@ -78,8 +79,8 @@ def _selected(lines: Sequence[str]) -> str:
     ends = _tail(lines)
     room -= sum(len(lines[at]) + 1 for at in ends)
     chosen.update(ends)
-    strong = [at for at, line in enumerate(lines) if _STRONG.search(line)]
-    weak = [at for at, line in enumerate(lines) if _WEAK.search(line)]
+    strong = [at for at, line in enumerate(lines) if _STRONG.search(line[:_LONGEST])]
+    weak = [at for at, line in enumerate(lines) if _WEAK.search(line[:_LONGEST])]
     tests = sorted(at for at in chosen if _TEST.match(lines[at]))
     for at in (*strong, *tests, *weak):
         around = [each for each in _around(at, len(lines)) if each not in chosen]

@@ -15,7 +15,7 @@ from acr_cli.toolchains.python_tables import matches
 from acr_cli.toolchains.tables import table
 
 _NODE_TEST = re.compile(r"""["']node:test["']""")
-_CHAIN = re.compile(r"\s*&&\s*")
+_CHAIN = re.compile(r"(?<!\s)\s*&&\s*")
 _DEEP = 4  # scripts that name scripts
 
 

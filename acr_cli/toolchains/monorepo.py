@@ -27,8 +27,9 @@ _REQUIREMENT = re.compile(
 )
 _REPLACED = re.compile(r"=>\s*(\.{1,2}/\S+)")
 _GRADLE = re.compile(r"""\bproject\s*\(\s*(?:path\s*[:=]\s*)?["']:?([\w:.-]+)["']""")
-_FILE = re.compile(r"[\w@+.-]*/?(?:[\w@+.-]+/)*[\w@+.-]+\.\w{1,5}\b")
-_MOST_NAMES = 300
+_WORD = re.compile(r"[\w@+./-]+")
+_FILE = re.compile(r".*\.\w{1,5}(?!\w)")  # of a word, what may be a path
+_MOST_NAMES, _MOST_PARTS = 300, 30
 _ARTIFACT = re.compile(r"<artifactId>\s*([\w.-]+)\s*</artifactId>")
 
 
@@ -47,8 +48,9 @@ class Projects:
     def named(self, text: str, tree: Path) -> list[str]:
         """The files of the tree that a text names, as paths of the root or of one project."""
         found: dict[str, None] = {}
-        for word in list(dict.fromkeys(_FILE.findall(text)))[:_MOST_NAMES]:
-            parts = [part for part in word.split("/") if part not in ("", ".", "..")]
+        words = dict.fromkeys(file[0] for word in _WORD.findall(text) if (file := _FILE.match(word)))
+        for word in list(words)[:_MOST_NAMES]:
+            parts = [part for part in word.split("/") if part not in ("", ".", "..")][-_MOST_PARTS:]
             ends = ["/".join(parts[at:]) for at in range(len(parts))]
             here = next((end for end in ends if is_file(tree, end)), "")
             below = [f"{f}/{end}" for end in ends for f in self.folders if f and is_file(tree, f, end)]

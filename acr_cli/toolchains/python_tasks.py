@@ -19,13 +19,14 @@ from acr_cli.toolchains.tables import table as shared
 
 _RUNS = re.compile(r"\b(?:pytest|py\.test|unittest)\b")
 _TESTS = re.compile(r"^(?:unit[-_]?)?tests?(?:[-_:]\w+)?$")
+_PLACEHOLDER = re.compile(r"(?<!\s)\s*\{[^}]{0,200}\}")
 _SESSION = re.compile(r"""\bsession\.run\(\s*((?:["'][^"'\n]*["']\s*,?\s*)+)""")
 
 
 def task(tree: Path) -> tuple[str, str]:
     """A command and where it stands; ("", "") for none. Raises nothing."""
     for command, reason in (*_of_tox(tree), *_of_scripts(tree), *_of_nox(tree)):
-        plain = re.sub(r"\s*\{[^}]*\}", "", command).strip()
+        plain = _PLACEHOLDER.sub("", command).strip()
         if _RUNS.search(plain):
             return plain, reason
     if not _mostly_python(tree):
@@ -47,7 +48,8 @@ def _of_tox(tree: Path) -> Iterator[tuple[str, str]]:
     for line in split_lines(ini(tree, "tox.ini").get("testenv", "commands", fallback="")):
         yield line.lstrip("- "), "tox.ini names the command"
     tox = table(table(toml(tree, "pyproject.toml"), "tool"), "tox")
-    for words in table(tox, "env_run_base").get("commands", ()):
+    commands = table(tox, "env_run_base").get("commands")
+    for words in commands if isinstance(commands, list) else ():
         if isinstance(words, list):
             yield (
                 shlex.join(str(word) for word in words if isinstance(word, str)),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from acr_cli.records import CaseResult, Finding
 from acr_cli.verifier.added import Line
+from acr_cli.verifier.targets import without_parameters
 
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.){1,200})"|\'((?:[^\'\\\n]|\\.){1,200})\'|`([^`\n]{1,200})`')
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d_]*(?:\.\d+)?(?![\w.])")
@@ -68,7 +69,7 @@ def _of_test(case: CaseResult, source: str) -> set[Literal]:
     tree = _parsed(source)
     if tree is None:
         return _in_text(source)
-    name = re.split(r"::|\.", re.sub(r"\[.*\]$", "", case.id, flags=re.DOTALL))[-1]
+    name = re.split(r"::|\.", without_parameters(case.id))[-1]
     own = [
         n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == name
     ]

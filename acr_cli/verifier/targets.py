@@ -123,10 +123,15 @@ def _by_file(text: str, cases: Iterable[CaseResult]) -> set[str]:
 
 def _same(case: CaseResult, name: str) -> bool:
     """Whether a name as it was written stands for this case: whole, a tail, no parameters, or its class."""
-    bare = _dotted(re.sub(r"\[.*\]$", "", case.id, flags=re.DOTALL))
+    bare = _dotted(without_parameters(case.id))
     if "[" in name:
         return name == case.id or _tail(_dotted(case.id), _dotted(name), ".")
     return _tail(bare, _dotted(name), ".") or bare.startswith(_dotted(name) + ".")
+
+
+def without_parameters(case_id: str) -> str:
+    """The id of a test as it is for all its parameters. Pure."""
+    return case_id.partition("[")[0] if case_id.endswith("]") else case_id
 
 
 def _dotted(name: str) -> str:
@@ -142,5 +147,5 @@ def _tail(one: str, other: str, separator: str) -> bool:
 
 
 def _function(case_id: str) -> str:
-    bare = re.sub(r"\[.*\]$", "", case_id, flags=re.DOTALL)
+    bare = without_parameters(case_id)
     return re.split(r"::|\.", bare)[-1] if not bare.endswith(".py") else ""

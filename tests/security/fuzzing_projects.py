@@ -11,7 +11,7 @@ from typing import Any
 
 from acr_cli.parts import load
 from acr_cli.protocols import Toolchain
-from acr_cli.sandbox import devcontainer, programs
+from acr_cli.sandbox import devcontainer, dockerfile, programs
 from acr_cli.toolchains import BUILTIN, monorepo
 from acr_cli.toolchains.several import Several
 from acr_cli.worktree.delivery import Change, Content
@@ -204,6 +204,15 @@ def _project(name: str, beside: Mapping[str, str], text: str) -> object:
         return (*paths, *monorepo.projects(tree).folders)
 
 
+def _named(text: str) -> object:
+    """The files that a task, or a log, names."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "p").mkdir()
+        (Path(folder) / "p/a.py").write_text("")
+        projects = monorepo.Projects(folders=("p",), manifests={}, needs={})
+        return tuple(projects.named(text, Path(folder)))
+
+
 def inside(paths: tuple[str, ...]) -> bool:
     """Whether all of these lie in the tree. Pure."""
     return not any(PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts for path in paths)
@@ -239,6 +248,10 @@ def _syntax(text: str) -> object:
     return chain.syntax_error(f"a{chain.extensions[0]}", encoded(text))
 
 
+def _dockerfile(text: str) -> object:
+    return dockerfile.fetched(text), dockerfile.first_image(text)
+
+
 PARSERS = (
     *(
         Parser(name=name, feed=partial(_project, name, beside), samples=(text,), shape=shape, sound=inside)
@@ -249,6 +262,19 @@ PARSERS = (
         feed=_container,
         samples=(_CONTAINER, '{"build": {"dockerfile": "D"}}'),
         repeats=("/*", "//", ",\n", '"\\'),
+        sound=inside,
+    ),
+    Parser(
+        name="Dockerfile",
+        feed=_dockerfile,
+        samples=("FROM x\nADD \\\n# a\n a.txt /x\nRUN cat <<E\nE\n", "# escape=`\n"),
+        repeats=("\\\n", "ADD ", "ONBUILD ", "<<", "<<'", "# \\", "a\\\\\n", "ADD a\\\n"),
+    ),
+    Parser(
+        name="files that a task names",
+        feed=_named,
+        samples=("look at p/a.py, x/../p/a.py:12 and a.py.",),
+        repeats=("a", "a.", "a/", "./", "/"),
         sound=inside,
     ),
     Parser(

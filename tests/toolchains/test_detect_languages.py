@@ -392,6 +392,10 @@ PYTHON = {"pyproject.toml": '[project]\nname = "a"\n', "a.py": '"""\n>>> 1 + 1\n
          "pytest --doctest-modules", "pyproject.toml has a script 'test' of hatch's environment default"),
         ({"pyproject.toml": '[tool.pdm.scripts]\ntest = {cmd = "python -m pytest"}\nlint = "ruff"\n'},
          "python -m pytest", "pyproject.toml has a script 'test' of pdm"),
+        # Of what is no list of commands nothing is taken, and of no script is it read for long.
+        ({"pyproject.toml": f"[tool]\ntox.env_run_base.commands = 5\n"
+          f"pdm.scripts.test = 'pytest{' ' * 200_000}{{{{'\n"},
+         "pytest" + " " * 200_000 + "{{", "pyproject.toml has a script 'test' of pdm"),
         ({"noxfile.py": 'def tests(session):\n    session.run("pytest", "--doctest-modules")\n'},
          "pytest --doctest-modules", "noxfile.py names the command"),
         ({"Makefile": "test:\n\tpython a.py\n", ".github/workflows/ci.yml": WORKFLOW.format("pytest -q")},
