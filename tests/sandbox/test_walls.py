@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,7 @@ from tests.sandbox.conftest import LIMITS, Opener
 
 CONNECT = """\
 import socket, sys
-for address in [("192.0.2.1", 80), ("10.255.255.53", 53), ("8.8.8.8", 53)]:
+for address in [("127.0.0.1", int(sys.argv[1])), ("192.0.2.1", 80), ("10.255.255.53", 53), ("8.8.8.8", 53)]:
     try:
         socket.create_connection(address, timeout=2)
     except OSError as error:
@@ -68,7 +71,13 @@ while True:
 
 
 def test_there_is_no_network(walled_session: Session) -> None:
-    assert "connected" not in walled_session.run(["python", "-c", CONNECT]).output
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        program = ["-c", CONNECT, str(server.getsockname()[1])]
+        outside = subprocess.run([sys.executable, *program], capture_output=True, text=True, check=False)
+        assert outside.stdout.startswith("connected\n")
+        said = walled_session.run(["python", *program]).output
+    assert "connected" not in said
+    assert said.count("Error") == 4
 
 
 def test_localhost_is_there(walled_session: Session) -> None:
@@ -80,6 +89,11 @@ def test_nothing_but_the_copy_can_be_written(walled_session: Session, path: str)
     result = walled_session.run(f"echo x > {path}")
     assert result.exit_code != 0
     assert not Path(path).exists()
+
+
+def test_the_root_is_read_only_whoever_writes(walled_session: Session) -> None:
+    mounts = [line.split() for line in walled_session.run("cat /proc/self/mounts").output.splitlines()]
+    assert [options.split(",")[0] for _, place, _, options, *_ in mounts if place == "/"] == ["ro"]
 
 
 def test_temporary_files_and_a_home_can_be_written_and_run(walled_session: Session) -> None:
@@ -99,18 +113,19 @@ def test_commands_are_an_ordinary_user_without_capabilities(walled_session: Sess
     assert shown == ["CapEff:", "0" * 16, "CapBnd:", "0" * 16, "NoNewPrivs:", "1"]
 
 
+READ = 'test -S "$1" || cat "$1" || ls -A "$1/."'  # a socket, a file or a folder
+
+
 def test_files_of_the_machine_are_not_seen(walled_session: Session, tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("secret")
-    for path in (
-        secret,
-        Path.home(),
-        "/etc/shadow",
-        "/etc/ssl/private",
-        "/var/run/docker.sock",
-        "/root/.ssh",
-    ):
-        assert walled_session.run(["cat", str(path)]).exit_code != 0
+    for folder in (tmp_path, Path.home()):
+        (folder / "secret").write_text("secret")
+        for path in map(str, (folder, folder / "secret")):
+            command = ["/bin/sh", "-c", READ, "sh", path]
+            outside = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+            inside = walled_session.run(command).output
+            assert ("secret" in outside, "secret" in inside.replace(path, "")) == (True, False), path
+    for path in ("/etc/shadow", "/etc/ssl/private", "/var/run/docker.sock"):
+        assert walled_session.run(["/bin/sh", "-c", READ, "sh", path]).exit_code != 0, path
 
 
 @pytest.mark.parametrize("orphans", [False, True])
