@@ -19,6 +19,8 @@ from acr_cli.worktree.hardened_git import GitFailed, discover, git
 _COMMIT_RUNS = r"^(filter\..*\.(clean|process)|gpg\.(.*\.)?(program|defaultkeycommand))$"
 _HARMLESS = ("", "git-lfs clean -- %f", "git-lfs filter-process")
 """What `git lfs install --local` writes: its program is the machine's own."""
+_UNDER_WAY = {"rebase-merge": "rebase", "rebase-apply": "rebase", "BISECT_LOG": "bisection"}
+"""Names in git's folder, and what they tell of."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +65,7 @@ class Repository:
         Raises: GitFailed with git's reason; the index is then as it was."""
         index = self.directory / "index"
         self._refuse_programs()
+        self._refuse_under_way()
         before = index.read_bytes() if index.exists() else None
         tracked = self._git("ls-files", "-z", "--", *files).split(b"\0")
         # A file that was never git's and is gone again is nothing to commit.
@@ -80,6 +83,13 @@ class Repository:
                 index.write_bytes(before)
             raise
         return self._git("rev-parse", "--short", "HEAD").decode().strip()
+
+    def _refuse_under_way(self) -> None:
+        """A commit would stand among those that git is just about to make, or look at; in a merge git itself
+        refuses. Raises: GitFailed."""
+        for mark, what in _UNDER_WAY.items():
+            if (self.directory / mark).exists():
+                raise GitFailed(f"a {what} is under way")
 
     def _refuse_programs(self) -> None:
         """A commit would run the filters and the signing program that git's configuration names: those of the
