@@ -214,6 +214,27 @@ GUARDS = (
         test=f"{_WALLS}::test_commands_are_an_ordinary_user_without_capabilities",
     ),
     Guard(
+        name="a root that nobody writes in a container",
+        file="acr_cli/sandbox/containers.py",
+        text='"read_only": True,',
+        instead='"read_only": False,',
+        test=f"{_WALLS}::test_the_root_is_read_only_whoever_writes",
+    ),
+    Guard(
+        name="no network in a container",
+        file="acr_cli/sandbox/docker.py",
+        text='network_mode(engine) if self._sandbox.network else "none"',
+        instead='"host"',
+        test=f"{_WALLS}::test_there_is_no_network",
+    ),
+    Guard(
+        name="files of the machine in bubblewrap",
+        file="acr_cli/sandbox/bubblewrap.py",
+        text='"--ro-bind", "/usr", "/usr"]',
+        instead='"--ro-bind", "/usr", "/usr", "--ro-bind", "/tmp", "/tmp", "--ro-bind-try", "/run", "/run"]',
+        test=f"{_WALLS}::test_files_of_the_machine_are_not_seen",
+    ),
+    Guard(
         name="processes of a container",
         file="acr_cli/sandbox/containers.py",
         text='"pids_limit": limits.pids,',
