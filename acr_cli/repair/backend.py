@@ -13,6 +13,7 @@ from acr_cli.events import Emit, Progress, ToolCalled
 from acr_cli.protocols import Budget, Limits, Sandbox, Session, Tree
 from acr_cli.records import Attempt, Candidate, Step, StepKind
 from acr_cli.repair import hints as hints_of
+from acr_cli.repair.answers import DriverFailed
 from acr_cli.repair.campaign import Campaign, Found, Goal
 from acr_cli.repair.hints import Hints
 from acr_cli.repair.language import LanguageTable
@@ -22,11 +23,12 @@ from acr_cli.repair.rank import propose
 from acr_cli.repair.select import describe
 from acr_cli.repair.source import Source, parse
 from acr_cli.repair.suspects import Run, Suspicion, suspect
-from acr_cli.repair.wire import Driver, DriverFailed, read_command
+from acr_cli.repair.wire import Driver, read_command
 
 SURVEY_SHARE = 0.35  # of the time limit, at most
 MAX_FILES = 12  # the most suspicious ones
 MAX_FILE_BYTES = 400_000
+_DIGITS = 10  # of the number of a line
 MAX_ASKED, MAX_ASKED_BYTES = 3_000, 30_000_000  # files that are asked how they import a name
 
 _TEST_PATH = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest|tests?)\.py$")
@@ -289,7 +291,7 @@ def _types(survey: Mapping[str, Any], path: str) -> dict[int, dict[str, frozense
     found = {}
     for place, names in survey["types"].items():
         file, _, line = place.rpartition(":")
-        if file == path:
+        if file == path and line.isascii() and line.isdigit() and len(line) < _DIGITS:
             found[int(line)] = {name: frozenset(kinds) for name, kinds in names.items()}
     return found
 

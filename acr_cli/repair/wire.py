@@ -11,8 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from acr_cli.errors import SandboxBroken
 from acr_cli.protocols import Limits, Session
+from acr_cli.repair import answers
+from acr_cli.repair.answers import DriverFailed
 from acr_cli.repair.mutation import Mutation
 
 DRIVER = Path(__file__).with_name("driver")
@@ -25,10 +26,6 @@ _PROBE = (
     "print('acr', int(sys.version_info >= (3, 8)), int(u.find_spec('pytest') is not None))"
 )
 _VALUED = ("-k", "-m", "-c", "-p", "-W", "-o", "--import-mode", "--confcutdir")
-
-
-class DriverFailed(SandboxBroken):
-    """The driver gave no answer, or one that says so: it may be the repository's doing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,12 +157,7 @@ class Driver:
             "workers": self.workers,
         }
         answer = self._ask("survey", request, limit + 4 * each + GRACE)
-        lines = [line for line in answer.decode().splitlines() if line]
-        if not lines:
-            raise DriverFailed("The survey of the tests gave no answer.")
-        self.survey = json.loads(lines[-1])
-        if "error" in self.survey:
-            raise DriverFailed(f"The survey of the tests failed: {self.survey['error'].splitlines()[-1]}")
+        self.survey = answers.surveyed(answer)
         return self.survey
 
     def try_out(
@@ -196,19 +188,10 @@ class Driver:
             "after_candidates": after[1],
         }
         answer = self._ask("search", request, limit + timeout + full_timeout + GRACE)
-        results = []
-        for line in answer.decode().splitlines():
-            message = json.loads(line)
-            if "n" in message:
-                results.append(
-                    Result(
-                        number=message["n"],
-                        passed=frozenset(message["passed"]),
-                        full=message["full"],
-                        how=message["how"],
-                    )
-                )
-        return results
+        return [
+            Result(number=said["n"], passed=frozenset(said["passed"]), full=said["full"], how=said["how"])
+            for said in answers.tried(answer, {number for number, _ in candidates})
+        ]
 
     def _common(self) -> dict[str, Any]:
         runner = self.survey.get("runner") or self.command.runner
