@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acr_cli import parquet
 from acr_cli.errors import UsageError
 from acr_cli.records import Price
 
@@ -156,7 +157,8 @@ def _read(path: Path) -> pl.DataFrame:
         raise UsageError(f"{path} is a folder." if path.is_dir() else f"There is no file {path}.")
     try:
         if path.name.endswith(".parquet"):
-            return pl.read_parquet(path)
+            with parquet.reading():
+                return pl.read_parquet(path)
         return pl.read_csv(path, infer_schema_length=None)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]

@@ -115,7 +115,8 @@ class Ledger:
                 )
                 yield database
                 database.execute("COMMIT")
-        except (OSError, sqlite3.Error) as error:
+        # What is damaged may stand in the words of SQLite's own error, and be no text.
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise BudgetExhausted(
                 f"What was spent before is unknown, since {self._path} cannot be used: {error}.",
                 hint="Mend or remove that file; without max_cost_day and max_cost_month it is not needed.",

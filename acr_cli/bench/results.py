@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from acr_cli import parquet
 from acr_cli.bench.equal_cost import Field
 from acr_cli.bench.metrics import Played, Summary, oracle, regrets
 from acr_cli.errors import UsageError
@@ -155,7 +156,8 @@ def read_rows(path: Path) -> pl.DataFrame | None:
     if not place.is_file():
         return None
     try:
-        return pl.read_parquet(place)
+        with parquet.reading():
+            return pl.read_parquet(place)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UsageError(f"{place} cannot be read: {reason}.") from error

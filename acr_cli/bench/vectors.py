@@ -31,7 +31,7 @@ def _read(path: Path, size: int) -> dict[str, np.ndarray[tuple[int, ...], np.dty
     try:
         with np.load(path, allow_pickle=False) as kept:
             names, vectors = kept["names"], kept["vectors"]
-    except (OSError, ValueError, KeyError):
+    except Exception:  # noqa: BLE001  of a damaged archive numpy, zipfile and zlib say in many ways
         return {}  # none yet, or damaged: made anew
     if vectors.ndim != 2 or vectors.shape != (len(names), size):
         return {}

@@ -91,7 +91,7 @@ def read_notes(folder: Path) -> Synced | None:
     """None where there are none, or none that can be read."""
     try:
         return Synced(**json.loads((folder / FOLDER / NOTES).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any, cast
 
+from acr_cli import parquet
 from acr_cli.errors import UsageError
 from acr_cli.memory.encoding import clean, pack, unpack
 from acr_cli.memory.schema import FILE_MODE
@@ -342,11 +343,13 @@ def _read_parquet(path: Path) -> Iterator[Outcome | Refused]:
 
     start = 0
     try:
-        frame = pl.scan_parquet(path, glob=False)  # the name is a name, and no pattern
-        known = set(frame.collect_schema())
+        with parquet.reading():
+            frame = pl.scan_parquet(path, glob=False)  # the name is a name, and no pattern
+            known = set(frame.collect_schema())
         wanted = [name for name in _columns() if name in known]
         while True:
-            rows = frame.select(wanted).slice(start, PAGE).collect().to_dicts()
+            with parquet.reading():
+                rows = frame.select(wanted).slice(start, PAGE).collect().to_dicts()
             for place, row in enumerate(rows, start=start + 1):
                 yield _from_row(place, row)
             if len(rows) < PAGE:

@@ -90,6 +90,7 @@ def open_for_writing(path: Path, patience: float = BUSY_SECONDS) -> sqlite3.Conn
                 _create(connection, path)
             elif version < VERSION:
                 migrate(connection, VERSION)
+            _check(connection, path)
             # An acknowledged outcome is on the disk: FULL waits for it at every commit.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = ON")
@@ -125,6 +126,7 @@ def open_for_reading(path: Path, patience: float = BUSY_SECONDS) -> sqlite3.Conn
                 raise
             else:
                 if version:
+                    _check(connection, path)
                     return connection
                 connection.close()  # another process is just about to make it
                 return None
@@ -154,6 +156,8 @@ def mapped(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _store_error(error, path) from error
+    except UnicodeDecodeError as error:  # a damaged page stands in the words of SQLite's own error
+        raise _store_error(sqlite3.DatabaseError("its schema is no text"), path, damaged=True) from error
     except OSError as error:
         raise StoreError(
             f"The memory at {path.parent} cannot be used: {error.strerror or error}.",
@@ -161,7 +165,7 @@ def mapped(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _store_error(error: sqlite3.Error, path: Path) -> StoreError:
+def _store_error(error: sqlite3.Error, path: Path, *, damaged: bool = False) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return StoreError(
@@ -177,7 +181,7 @@ def _store_error(error: sqlite3.Error, path: Path) -> StoreError:
         return StoreError(
             f"The memory at {path} is held by another process.", hint="Wait for the other acr, or end it."
         )
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+    if damaged or code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         aside = f"{path.parent}.damaged"  # not all of the folder: outcomes may wait there
         return StoreError(
             f"The memory at {path} is damaged: {error}.",
@@ -217,6 +221,17 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
             f"The file {path} is no memory of acr.", hint="Move it away, or set ACR_HOME to another folder."
         )
     return int(version)
+
+
+_COUNTED = {"journal": str, "revision": int, "damaged": int, "live": int}
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Whether what all else relies on is there. Raises: StoreError, and then the connection is closed."""
+    meta = dict(connection.execute("SELECT name, value FROM meta"))
+    if not all(isinstance(meta.get(name), kind) for name, kind in _COUNTED.items()):
+        connection.close()
+        raise _store_error(sqlite3.DatabaseError("its counts are gone"), path, damaged=True)
 
 
 def _make_file(path: Path) -> None:

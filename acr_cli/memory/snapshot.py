@@ -105,7 +105,7 @@ def read(folder: Path, decay: Decay) -> Snapshot | None:
         sums = {Key(*key): _sum(entry) for *key, entry in json.loads(body)}
         vectors = _map(path, start + length, head["shelves"])
         return Snapshot(span=Span(**head["span"]), sums=sums, vectors=vectors)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 

@@ -167,7 +167,7 @@ def read_notes(folder: Path) -> Synchronised | None:
     """What the last synchronisation did, or None where there was none."""
     try:
         return Synchronised(**json.loads((folder / NOTES).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
 
 

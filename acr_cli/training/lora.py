@@ -354,10 +354,12 @@ def _latest(folder: Path, fingerprint: str) -> tuple[dict[str, Any], Path | None
     for place in folder.glob(f"{CHECKPOINT}-*"):
         try:
             state = json.loads((place / "state.json").read_text("utf-8"))
-        except (OSError, ValueError):
+            ours = place.suffix != ".part" and state["fingerprint"] == fingerprint
+            step = int(state["step"])
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             continue
-        if place.suffix != ".part" and state.get("fingerprint") == fingerprint:
-            found.append((int(state["step"]), state, place))
+        if ours:
+            found.append((step, state, place))
     if not found:
         return {}, None
     _, state, place = max(found, key=lambda each: each[0])

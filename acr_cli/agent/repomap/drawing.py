@@ -81,7 +81,8 @@ class RepoMap:
                 return "\n".join(_lines(shown, graph, room, first=first))
             finally:
                 index.close()
-        except sqlite3.Error:  # a full disk, another run at work for long: one can do without a map
+        # A full disk, another run at work for long, a damaged file: one can do without a map.
+        except (sqlite3.Error, ValueError, TypeError, RecursionError):
             return ""
 
     def _look(self, index: Index, root: Path, paths: Sequence[str]) -> dict[str, bytes]:

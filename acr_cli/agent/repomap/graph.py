@@ -10,7 +10,6 @@ very many files define says nothing.
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -142,9 +141,21 @@ def load(path: Path, key: str) -> Graph | None:
             if str(kept["key"]) != key:
                 return None
             arrays = {each.name: kept[each.name] for each in fields(Graph) if each.name != "size"}
-            return Graph(size=int(kept["size"]), **arrays)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            graph = Graph(size=int(kept["size"]), **arrays)
+    except Exception:  # noqa: BLE001  of a damaged archive numpy, zipfile and zlib say in many ways
         return None
+    return graph if _is_whole(graph) else None
+
+
+def _is_whole(graph: Graph) -> bool:
+    """Whether its columns belong together, and name files that there are. Pure."""
+    edges, names = (graph.source, graph.target, graph.weight), (graph.name, graph.definer, graph.uses)
+    flat = all(len({column.shape for column in columns}) == 1 for columns in (edges, names))
+    if not flat or graph.source.ndim != 1 or graph.name.ndim != 1:
+        return False
+    whole = all(column.dtype.kind == "i" for column in (graph.source, graph.target, *names))
+    files = (graph.source, graph.target, graph.definer)
+    return whole and all(0 <= int(c.min()) <= int(c.max()) < graph.size for c in files if len(c))
 
 
 def keep(graph: Graph, path: Path, key: str) -> None:

@@ -250,7 +250,8 @@ def _open(path: Path | None) -> sqlite3.Connection:
     for place in (path, path, None):
         try:
             return _connect(place)
-        except sqlite3.DatabaseError as error:
+        # What is damaged may stand in the words of SQLite's own error, and be no text.
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if place is None:
                 raise
             if not isinstance(error, sqlite3.OperationalError):
