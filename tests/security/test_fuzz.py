@@ -15,12 +15,20 @@ from tests.security import (
     fuzzing_projects,
     fuzzing_providers,
     fuzzing_replies,
+    fuzzing_stored,
 )
 from tests.security.fuzzing import Parser, heavy, inputs
 
 PARSERS = {
     parser.name: parser
-    for module in (fuzzing_replies, fuzzing_projects, fuzzing_files, fuzzing_git, fuzzing_providers)
+    for module in (
+        fuzzing_replies,
+        fuzzing_projects,
+        fuzzing_files,
+        fuzzing_git,
+        fuzzing_providers,
+        fuzzing_stored,
+    )
     for parser in module.PARSERS
 }
 
