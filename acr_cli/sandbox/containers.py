@@ -33,6 +33,8 @@ REPOSITORY_LABEL = "acr.repository"
 _KILLED = 137
 PATIENCE = 10.0  # seconds of removing after which an interrupt ends even that
 _LATE = 3.0  # seconds in which an engine makes a container that nobody waits for any more
+_KILLED_BY_ENGINE = (137, 143)  # how a command ends when the engine itself is being stopped, among others
+_STOPS = 0.5  # seconds in which an engine that has ended its containers ends too
 _REMOVED = ("gone", "removing", "dead")  # states of a container that is being removed, by an engine's words
 _LAST_WORDS = 10.0  # seconds for the output that is still on its way
 _CHUNK = 1 << 20
@@ -177,6 +179,9 @@ def _run(volume: Volume, container: Container, limits: Limits) -> CommandResult:
         raise written.error
     if written.over:
         output.add(said(limits))
+    elif in_time and int(state["ExitCode"]) in _KILLED_BY_ENGINE and not state.get("OOMKilled"):
+        time.sleep(_STOPS)
+        volume.engine.client.ping()
     return CommandResult(
         exit_code=int(state["ExitCode"]) if in_time and not written.over else _KILLED,
         output=output.text(),

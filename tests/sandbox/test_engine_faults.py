@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from acr_cli.errors import SandboxBroken
+from acr_cli.protocols import Recipe
 from acr_cli.sandbox.caches import home_of
 from acr_cli.sandbox.containers import HOME_LABEL
 from acr_cli.testing.answers import Answer, Say
@@ -17,6 +21,7 @@ from acr_cli.testing.loopback import LoopbackServer, Request
 from tests.conftest import DOCKER_IMAGE
 from tests.end_to_end.conftest import RIGHT, _interpreter, broken, pool, result_of
 from tests.end_to_end.test_interruptions import copies_left
+from tests.sandbox.conftest import Opener
 from tests.sandbox.test_leftovers import Relay, left_in_engine
 
 __all__ = ["_interpreter", "broken", "pool"]
@@ -97,3 +102,37 @@ def test_an_image_that_is_removed_meanwhile_ends_the_run_which_goes_on(
     resumed = acr("runs", "resume", result["run"], "--json", cwd=broken)
     assert (resumed.returncode, result_of(resumed.stdout)["status"]) == (0, "fixed"), resumed.stdout
     assert (left_in_engine(result["run"]), copies_left(acr_home)) == ([], [])
+
+
+class Stopping(Relay):
+    """An engine that is gone as soon as somebody wants to know whether it is there."""
+
+    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                if b"/_ping" in data.partition(b"\r\n")[0]:
+                    self.cut()
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+def test_a_command_that_ends_with_its_engine_has_no_result(
+    opener: Opener, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/relay.sock")
+    relay = Stopping(tmp_path / "relay.sock")
+    opened = opener("docker")
+    opened.sandbox.prepare(Recipe(language="python"), tree)
+    with opened.sandbox.open(tree) as session, pytest.raises(SandboxBroken, match="engine went away"):
+        session.run("kill -TERM $$")
+    relay.cut()
+    monkeypatch.delenv("DOCKER_HOST")
+    forget(opened.run_id)
+    assert left_in_engine(opened.run_id) == []
+
+
+def forget(run_id: str) -> None:
+    """Remove what a living owner could not."""
+    for name in left_in_engine(run_id):
+        for kind in ("rm", "volume rm"):
+            subprocess.run(["docker", *kind.split(), "--force", name], capture_output=True, check=False)
