@@ -19,6 +19,7 @@ from acr_cli.bench.comparing import compared
 from acr_cli.bench.figures import draw
 from acr_cli.build.benching import Plan, replay
 from acr_cli.errors import UsageError
+from acr_cli.matrix import read_matrix
 from tests.bench import synthetic
 
 CHEAP = ("acrouter", "cascade", "thompson", "always")
@@ -233,6 +234,23 @@ def test_an_incomplete_result_is_said(tmp_path: Path, policies: str) -> None:
     path.write_text(f'{{"type": "bench", "schema": 1{policies}}}')
     with pytest.raises(UsageError, match="damaged result"):
         results.read(path)
+
+
+@pytest.mark.parametrize("place", [32, 54, 126, 152])
+def test_a_damage_at_which_the_reader_panics_is_one_sentence(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], place: int
+) -> None:
+    path = tmp_path / "matrix.parquet"
+    columns = {"task_id": ["a", "b"], "model": ["m", "m"], "score": [1.0, 0.0]}
+    pl.DataFrame(columns).write_parquet(path, compression="uncompressed")
+    data = bytearray(path.read_bytes())
+    data[place] = 0
+    path.write_bytes(bytes(data))
+
+    with pytest.raises(UsageError, match="cannot be read as a matrix") as caught:
+        read_matrix(path)
+
+    assert (caught.value.exit_code, capfd.readouterr().err) == (2, "")
 
 
 def test_damaged_rows_are_said(kept: tuple[Path, Path]) -> None:

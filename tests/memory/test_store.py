@@ -414,8 +414,22 @@ def _cut_off(home: Path) -> None:
         file.truncate(journal(home).stat().st_size // 2)
 
 
+def _without_counts(home: Path) -> None:
+    with sqlite3.connect(journal(home)) as database:
+        database.execute("DELETE FROM meta WHERE name <> 'journal'")
+    database.close()
+
+
+def _no_text(home: Path) -> None:
+    """The words of SQLite's own error are then none."""
+    content = journal(home).read_bytes()
+    journal(home).write_bytes(content.replace(b"CREATE TABLE outcomes", b"CREATE TABL\xb8 outcomes", 1))
+
+
 @pytest.mark.parametrize(
-    "damage", [_cut_off, _zeroed(0, 2**30), _zeroed(100, 4096), _zeroed(8192, 32768)], ids=str
+    "damage",
+    [_cut_off, _zeroed(0, 2**30), _zeroed(100, 4096), _zeroed(8192, 32768), _without_counts, _no_text],
+    ids=str,
 )
 def test_a_damaged_journal_costs_no_later_outcome(home: Path, damage: Callable[[Path], None]) -> None:
     """What its hint says leaves what waits where it is found."""

@@ -12,6 +12,8 @@ import pytest
 
 from acr_cli.errors import SandboxBroken
 from acr_cli.protocols import Limits
+from acr_cli.repair import answers
+from acr_cli.repair.answers import DriverFailed
 from acr_cli.repair.driver.survey import match
 from acr_cli.repair.mutation import Mutation
 from acr_cli.repair.wire import DRIVER, Driver, Result, read_command
@@ -93,6 +95,39 @@ def test_a_survey_tells_lines_failures_and_types(session: FolderSession) -> None
     assert survey["types"]["calc.py:2"] == {"x": ["int"]}
     assert survey["others"]["tests/test_calc.py::test_type"]["outcome"] == "passed"
     assert len(survey["folders"]) == 2
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b"\xff",
+        b"[]",
+        b'{"error": ""}',
+        b'{"runner": "pytest", "folders": [], "targets": {"t": 1}}',
+    ],
+)
+def test_a_survey_that_the_tests_have_written_over_is_refused(survey: bytes) -> None:
+    with pytest.raises(DriverFailed) as caught:
+        answers.surveyed(survey)
+    assert caught.value.message.endswith((".", "say why"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"n": 7, "passed": [], "full": true, "how": "ok"}',
+        b'{"n": 1, "passed": [[]], "full": true, "how": "ok"}',
+        b'{"n": true, "passed": [], "full": true, "how": "ok"}',
+        b'{"n": 1, "passed": []}',
+        b"7",
+    ],
+)
+def test_results_of_what_was_not_tried_or_of_another_shape_are_refused(line: bytes) -> None:
+    with pytest.raises(DriverFailed, match="damaged"):
+        list(answers.tried(line, {1}))
 
 
 def test_a_test_that_hangs_is_told_with_the_lines_of_its_loop(session: FolderSession) -> None:
