@@ -38,6 +38,10 @@ _UNASKED = "tests/security/test_files_run_unasked.py"
 _MONEY = "tests/security/test_money.py"
 _WALLS = "tests/sandbox/test_walls.py"
 _DELIVERY = "tests/worktree/test_delivery.py"
+_KEPT = "tests/worktree/test_kept.py"
+_SWEEP = "tests/worktree/test_runs.py"
+_LEFTOVERS = "tests/sandbox/test_leftovers.py"
+_STORE = "tests/memory/test_store.py"
 _INSIDE = "tests/security/test_inside_the_sandbox.py"
 _ORDERS = "tests/security/test_injected_orders.py"
 _PROJECT = "tests/security/test_what_a_project_may_set.py"
@@ -47,6 +51,7 @@ _GATEWAY = "tests/models/test_gateway.py"
 _SUPPLY = "tests/security/test_supply_chain.py"
 _INSTALL = "tests/sandbox/test_install_network.py"
 _DOCKERFILE = "tests/sandbox/test_dockerfile.py"
+_INTERRUPTS = "tests/sandbox/test_interrupts.py"
 
 GUARDS = (
     # 1: the user's work
@@ -63,6 +68,41 @@ GUARDS = (
         text="                _take_back(plan)\n            raise",
         instead="                pass\n            raise",
         test=f"{_DELIVERY}::test_a_file_that_cannot_be_replaced_takes_all_of_it_back",
+    ),
+    Guard(
+        name="an interrupt while a patch is delivered",
+        file="acr_cli/interrupts.py",
+        text="    for held in _HELD:\n        signal.signal(held, note)\n",
+        instead="",
+        test=f"{_DELIVERY}::test_an_interrupt_at_any_line_leaves_all_or_nothing",
+    ),
+    Guard(
+        name="what a delivery is to note of itself",
+        file="acr_cli/worktree/delivery.py",
+        text='"note": dict(self.note),',
+        instead='"note": {},',
+        test=f"{_DELIVERY}::test_what_cannot_be_noted_now_is_noted_by_the_next_recovery",
+    ),
+    Guard(
+        name="two programs at one run",
+        file="acr_cli/worktree/runs.py",
+        text="return FileLock(self.path / _LOCK, timeout=0)",
+        instead="return FileLock(self.path / secrets.token_hex(4), timeout=0)",
+        test=f"{_KEPT}::test_a_run_that_is_at_work_is_left_alone",
+    ),
+    Guard(
+        name="a run that is alive",
+        file="acr_cli/worktree/runs.py",
+        text="return FileLock(self.path / _LOCK, timeout=0)",
+        instead="return FileLock(self.path / secrets.token_hex(4), timeout=0)",
+        test=f"{_SWEEP}::test_a_run_of_another_process_is_swept_only_once_that_is_dead",
+    ),
+    Guard(
+        name="a commit in the middle of a rebase",
+        file="acr_cli/worktree/repository.py",
+        text="        self._refuse_under_way()\n",
+        instead="",
+        test="tests/security/test_campaign.py::test_nothing_is_committed_while_git_is_in_the_middle_of_something",
     ),
     # 2: the run's tree
     Guard(
@@ -247,6 +287,21 @@ GUARDS = (
         text="return self.bytes <= limits.disk_bytes and self.files <= limits.files",
         instead="return True",
         test="tests/sandbox/test_disk.py::test_a_command_that_fills_the_disk_is_stopped_and_said",
+    ),
+    Guard(
+        name="the disk behind an engine whose files are not seen",
+        file="acr_cli/sandbox/volumes.py",
+        text="self._disk = Disk(self._watcher, begun=self._put)",
+        instead="return False",
+        test="tests/sandbox/test_disk.py::"
+        "test_where_the_engines_files_are_not_seen_a_container_tells_what_is_written",
+    ),
+    Guard(
+        name="the user's limits for what models run",
+        file="acr_cli/agent/toolbox.py",
+        text="return replace(self._usual, seconds=max(1.0, seconds))",
+        instead="return Limits(seconds=max(1.0, seconds))",
+        test="tests/sandbox/test_limits_in_a_run.py::test_what_a_model_runs_keeps_the_limits_of_the_user",
     ),
     # 4: keys
     Guard(
@@ -517,6 +572,112 @@ GUARDS = (
         text="        budget.affords(None)\n",
         instead="        pass\n",
         test=f"{_MONEY}::test_nothing_is_asked_that_no_cap_pays_for",
+    ),
+    # 8: degrades honestly
+    Guard(
+        name="copies that a killed run leaves",
+        file="acr_cli/sandbox/copies.py",
+        text="if whose is not None and whose.dead():",
+        instead="if False:",
+        test=f"{_LEFTOVERS}::test_copies_of_a_killed_run_on_the_host_are_swept",
+    ),
+    Guard(
+        name="containers that a killed run leaves",
+        file="acr_cli/sandbox/docker.py",
+        text="return whose is not None and whose.dead()",
+        instead="return False",
+        test=f"{_LEFTOVERS}::test_what_a_killed_run_leaves_is_swept",
+    ),
+    Guard(
+        name="the tree that a killed run leaves",
+        file="acr_cli/worktree/runs.py",
+        text="            run.drop_copies()\n",
+        instead="",
+        test=f"{_SWEEP}::test_a_dead_run_loses_its_copies_and_keeps_the_rest",
+    ),
+    Guard(
+        name="what runs at an interrupt",
+        file="acr_cli/sandbox/process.py",
+        text="            kill()\n            code = process.wait()",
+        instead="            code = process.poll() or 0",
+        test=f"{_LEFTOVERS}::test_an_interrupted_command_leaves_nothing",
+    ),
+    Guard(
+        name="the process that settles memory",
+        file="acr_cli/memory/__main__.py",
+        text="        os._exit(0)  # not later",
+        instead="        time.sleep(100)  # not later",
+        test="tests/memory/test_apart.py::test_it_goes_with_an_acr_that_is_killed",
+    ),
+    Guard(
+        name="outcomes while another process holds the journal",
+        file="acr_cli/memory/store.py",
+        text="place = self._pending.hold(decode(row))",
+        instead="place = None",
+        test=f"{_STORE}::test_a_journal_that_another_process_holds_is_waited_for_once",
+    ),
+    Guard(
+        name="what waits beside a damaged journal",
+        file="acr_cli/memory/schema.py",
+        text="mv {path.parent}/journal.* {aside}",
+        instead="mv {path.parent}/* {aside}",
+        test=f"{_STORE}::test_a_damaged_journal_costs_no_later_outcome",
+    ),
+    Guard(
+        name="output that cannot be written",
+        file="acr_cli/cli/main.py",
+        text="lost = _is_lost(invocation.lost)",
+        instead="lost = False",
+        test="tests/cli/test_main.py::test_output_that_cannot_be_written_is_one_sentence",
+    ),
+    Guard(
+        name="a chat whose terminal closes",
+        file="acr_cli/cli/chat.py",
+        text="for number in (signal.SIGTERM, signal.SIGHUP):",
+        instead="for number in (signal.SIGTERM,):",
+        test="tests/cli/test_streams.py::test_a_chat_whose_terminal_closes_is_interrupted",
+    ),
+    Guard(
+        name="a patch taken back while memory could not learn of it",
+        file="acr_cli/build/fixing.py",
+        text='    correct_undone(settings, lambda text: emit(Notice(level="warning", text=text)))\n',
+        instead="",
+        test="tests/end_to_end/test_interruptions.py::test_what_a_kill_kept_from_being_done_after_a_patch_is_told_or_done_by_the_next_run",
+    ),
+    Guard(
+        name="what an engine makes after an interrupt",
+        file="acr_cli/sandbox/containers.py",
+        text="while time.monotonic() < until and not remove():",
+        instead="while False:",
+        test=f"{_INTERRUPTS}::test_an_interrupt_while_the_engine_is_at_work_leaves_nothing",
+    ),
+    Guard(
+        name="an interrupt while all is removed",
+        file="acr_cli/interrupts.py",
+        text="if threading.current_thread() is not threading.main_thread():",
+        instead="if True:",
+        test=f"{_INTERRUPTS}::test_an_interrupt_while_the_engine_is_at_work_leaves_nothing",
+    ),
+    Guard(
+        name="what another thread runs in a container",
+        file="acr_cli/sandbox/volumes.py",
+        text="for name in (*self._running, self._holder_name):",
+        instead="for name in (self._holder_name,):",
+        test=f"{_INTERRUPTS}::test_a_session_that_ends_kills_what_another_thread_runs_in_it",
+    ),
+    Guard(
+        name="what another thread runs on this machine",
+        file="acr_cli/sandbox/copies.py",
+        text="for kill in [*self._kills]:",
+        instead="for kill in ():",
+        test=f"{_INTERRUPTS}::test_a_session_that_ends_kills_what_another_thread_runs_in_it",
+    ),
+    Guard(
+        name="a command that ends with its engine",
+        file="acr_cli/sandbox/containers.py",
+        text='int(state["ExitCode"]) in _KILLED_BY_ENGINE',
+        instead='int(state["ExitCode"]) in ()',
+        test="tests/sandbox/test_engine_faults.py::test_a_command_that_ends_with_its_engine_has_no_result",
     ),
     # 9: supply chain
     Guard(
