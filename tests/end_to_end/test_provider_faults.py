@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from acr_cli.testing.answers import Answer, Cut, Refuse, Reset, Say, call
 from acr_cli.testing.loopback import LoopbackServer, Request
 from tests.end_to_end.conftest import RIGHT, result_of
+from tests.end_to_end.test_interruptions import running
 
 Acr = Callable[..., subprocess.CompletedProcess[str]]
 FIX = ("fix", "--json", "--sandbox", "none", "--exclude", "builtin/repair")
@@ -74,7 +76,7 @@ def test_all_providers_failing_is_exit_five_and_keeps_the_work_so_far(
     assert acr("memory", "list", "--json").stdout == ""
 
 
-@pytest.mark.parametrize("how", ["dies in mid-stream", "has no name"])
+@pytest.mark.parametrize("how", ["dies in mid-stream", "has no name", "takes no connection, and no TLS"])
 def test_a_run_whose_provider_went_away_is_resumed_when_it_is_back(
     acr: Acr, broken: Path, acr_home: Path, pool: Callable[..., None], how: str
 ) -> None:
@@ -85,12 +87,16 @@ def test_a_run_whose_provider_went_away_is_resumed_when_it_is_back(
             return Say(text=f"slug.py\n```\n{RIGHT}```\n")
         return Cut(text="slug.py\n```\nimp", abrupt=True)
 
-    with LoopbackServer({"one": answers}) as server:
-        pool(server, {"one": 1.0})
+    with LoopbackServer({"one": answers, "two": answers}) as server:
+        pool(server, {"one": 1.0, **({"two": 2.0} if "TLS" in how else {})})
         config = acr_home / "config.toml"
         right = config.read_text()
         if how == "has no name":
             config.write_text(right.replace(server.base_url, "https://nobody.invalid/v1"))
+        elif "TLS" in how:
+            one, _, two = right.partition('id = "openai/two"')
+            one = one.replace(server.base_url, "http://127.0.0.1:1/v1")
+            config.write_text(f'{one}id = "openai/two"{two.replace("http:", "https:")}')
         done = acr(*FIX, cwd=broken)
         result = result_of(done.stdout)
         left = [*acr_home.glob("runs/*/tree"), *acr_home.glob("runs/*/sandbox")]
@@ -103,3 +109,30 @@ def test_a_run_whose_provider_went_away_is_resumed_when_it_is_back(
     assert result["run"] in listed
     assert result_of(again.stdout)["status"] == "fixed", again.stderr
     assert (broken / "slug.py").read_text() == RIGHT
+
+
+def test_a_machine_that_sleeps_while_a_model_answers_asks_again_when_it_wakes(
+    broken: Path, pool: Callable[..., None]
+) -> None:
+    """The connection was cut meanwhile."""
+    asked: list[subprocess.Popen[str]] = []
+
+    def answers(_: Request) -> Answer:
+        asked.append(process)
+        if len(asked) == 1:
+            process.send_signal(signal.SIGSTOP)
+            return Cut(text="slug.py\n```\nimp", abrupt=True)
+        return Say(text=f"slug.py\n```\n{RIGHT}```\n")
+
+    with LoopbackServer({"one": answers}) as server:
+        pool(server, {"one": 1.0})
+        with running(broken, *FIX[2:]) as process:
+            until = time.monotonic() + 100
+            while not asked and time.monotonic() < until:
+                time.sleep(0.02)
+            time.sleep(0.3)
+            process.send_signal(signal.SIGCONT)
+            output, errors = process.communicate(timeout=100)
+        server.assert_clean()
+    assert (process.returncode, result_of(output)["status"]) == (0, "fixed"), errors
+    assert len(asked) == 2
