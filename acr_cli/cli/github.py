@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.client import HTTPMessage
+from http.client import HTTPException, HTTPMessage
 from ipaddress import ip_address
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
@@ -118,6 +118,10 @@ def _ask(address: str, place: _Place, url: str) -> Any:
             raise _refused(address, place, error) from None
     except (URLError, OSError) as error:
         raise UsageError(f"{address} cannot be reached: {_why(error)}.", hint=_BY_HAND) from None
+    except HTTPException:  # of a proxy too, whose address, with its password, it would repeat
+        raise UsageError(
+            f"{address} cannot be reached: what answers speaks no HTTP.", hint=_BY_HAND
+        ) from None
     except (ValueError, RecursionError):
         raise UsageError(f"{address}: the answer cannot be read.", hint=_BY_HAND) from None
 

@@ -107,6 +107,11 @@ def failures(host: str) -> Iterator[None]:
 
     try:
         yield
+    except (httpx.InvalidURL, ImportError):  # the address has been read before: it is a proxy's
+        raise ServerFailed(
+            f"The team memory at {host} did not take part: a proxy variable names none that can be used.",
+            hint="Look at HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.",
+        ) from None
     except (httpx.HTTPError, ChromaError, ValueError, OSError) as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise ServerFailed(

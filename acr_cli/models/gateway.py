@@ -42,6 +42,7 @@ from acr_cli.models.listening import heard
 from acr_cli.models.prices import MILLION, cost_of, facts, is_loopback, provider_of
 from acr_cli.models.reckoning import reckon
 from acr_cli.models.rests import Rests
+from acr_cli.models.surroundings import check
 from acr_cli.protocols import Budget, Message, Reply, Tool
 from acr_cli.records import Candidate, Usage
 
@@ -393,8 +394,8 @@ def _foreign(act: Callable[[], Any], request: _Request) -> Any:
 
 def warm() -> None:
     """Import litellm (seconds), and what its first call would import; for a thread beside other work."""
-    litellm = _litellm()
-    with suppress(Exception):  # whatever is wrong with it, the first real call says
+    with suppress(Exception):  # whatever is wrong, the first real call says
+        litellm = _litellm()
         said = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1, "api_key": NO_KEY}
         for _ in litellm.completion(model="openai/gpt-4o", mock_response=".", **said, **_PLAINLY):
             pass
@@ -421,6 +422,7 @@ def _litellm() -> Any:
     if "litellm" in sys.modules:
         import litellm
     else:
+        check()
         with _nothing_collected():
             import litellm
 

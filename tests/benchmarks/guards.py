@@ -95,7 +95,7 @@ GUARDS = (
         file="acr_cli/worktree/runs.py",
         text="return FileLock(self.path / _LOCK, timeout=0)",
         instead="return FileLock(self.path / secrets.token_hex(4), timeout=0)",
-        test=f"{_SWEEP}::test_a_run_of_another_process_is_swept_only_once_that_is_dead",
+        test=f"{_SWEEP}::test_a_live_run_is_not_swept",
     ),
     Guard(
         name="a commit in the middle of a rebase",
@@ -380,6 +380,13 @@ GUARDS = (
         text='struck("".join(traceback.format_exception(error)), environ)',
         instead='"".join(traceback.format_exception(error))',
         test=f"{_KEYS}::test_a_crash_tells_no_key",
+    ),
+    Guard(
+        name="passwords of proxies that cannot be used",
+        file="acr_cli/models/gateway.py",
+        text="        check()\n",
+        instead="",
+        test=f"{_KEYS}::test_what_the_environment_has_wrong_is_named_and_not_repeated",
     ),
     Guard(
         name="keys in the messages of past commits",

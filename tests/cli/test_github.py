@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -176,6 +177,33 @@ def test_a_host_that_cannot_be_reached_is_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"cannot be reached: connection refused\.$") as caught:
         read_issue(address, {})
     assert "--issue FILE" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"no HTTP\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"]
+)
+def test_what_speaks_no_http_is_said(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            connection.recv(10_000)
+            connection.sendall(said)
+            connection.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(UsageError, match="cannot be reached") as caught:
+            read_issue(f"http://127.0.0.1:{server.getsockname()[1]}/o/r/issues/7", {})
+        thread.join()
+    assert "--issue FILE" in caught.value.hint
+
+
+def test_a_proxy_that_cannot_be_used_is_said_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://ada:hunter2@127.0.0.1:hunter3")
+    with pytest.raises(UsageError) as caught:
+        read_issue("https://github.com/o/r/issues/7", {})
+    assert "hunter" not in "".join(traceback.format_exception(caught.value)) + caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 
 from acr_cli.cli.invocation import Invocation
 from acr_cli.cli.main import guarded
 from acr_cli.errors import AuthenticationFailed, ConfigurationError, RequestRefused
+from acr_cli.memory.chroma import ServerFailed, failures
 from acr_cli.settings import load
 from acr_cli.testing.answers import Answer, Refuse, Say, call
 from acr_cli.testing.loopback import LoopbackServer, Request
@@ -415,3 +417,33 @@ def test_no_password_of_git_and_no_key_of_an_unusual_variable_is_told(
     assert all("PATH=" in each for each in (sent[1], sent[-1]))
     assert [each for each in (*told, *sent) if search.hits(each.encode())] == []
     assert (list(canary.holding(acr_home, search)), seen) == ([], [])
+
+
+# --- of proxies -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("HTTPS_PROXY", f"http://ada:{KEY}/1@127.0.0.1:9", "is no proxy that can be used"),
+        ("ALL_PROXY", f"ftp://ada:{KEY}@127.0.0.1:9", "is no proxy that can be used"),
+        ("all_proxy", f"socks5://ada:{KEY}@127.0.0.1:9", "package socksio"),
+        ("SSL_CERT_FILE", "/nowhere", "no certificates can be read there"),
+    ],
+)
+def test_what_the_environment_has_wrong_is_named_and_not_repeated(
+    acr: Acr, broken: Path, pool: Callable[..., None], *, variable: str, value: str, says: str
+) -> None:
+    with LoopbackServer({"m": []}) as server:
+        pool(server, {"m": 1.0})
+        done = acr("-v", "models", "test", "openai/m", cwd=broken, env={variable: value})
+    assert (done.returncode, variable in done.stderr, says in done.stderr) == (3, True, True), done.stderr
+    assert KEY[:10] not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_proxy_that_the_team_memory_cannot_use_is_not_repeated() -> None:
+    with pytest.raises(ServerFailed) as caught, failures("example.org"):
+        raise httpx.InvalidURL(f"Invalid port: {KEY!r}")
+    assert "proxy" in caught.value.message
+    assert KEY not in "".join(traceback.format_exception(caught.value))
