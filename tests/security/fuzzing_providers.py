@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from typing import Any
 
 from acr_cli.errors import AcrError
 from acr_cli.models import catalogue
@@ -19,6 +20,7 @@ from acr_cli.models.gateway import warm
 from acr_cli.models.hearing import MOST_TOKENS
 from acr_cli.protocols import Reply
 from acr_cli.records import Usage
+from acr_cli.sandbox import gate
 from acr_cli.testing.answers import Say, call
 from acr_cli.testing.shapes import Anthropic, Gemini, Ollama, OpenAI, Shape
 from tests.models.conftest import candidate, line
@@ -163,7 +165,37 @@ def _detected(asked: str) -> Callable[[str], object]:
     return feed
 
 
+def _asked_of_the_gate(text: str) -> object:
+    """What a command that installs says to the proxy."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(5)
+        theirs.sendall(encoded(text)[:100_000])
+        theirs.shutdown(socket.SHUT_WR)
+        asked = gate._read_request(ours)
+    return asked is None or (asked.host, asked.head + asked.absolute)
+
+
+def _one_request(asked: Any) -> bool:
+    """Whether one host is asked, and by one head."""
+    if asked is True:
+        return True
+    host, head = asked
+    return bool(host) and not set(host) & set("\r\n /@") and head.count(b"\r\n\r\n") in (0, 2)
+
+
 PARSERS = (
+    Parser(
+        name="request to the proxy",
+        feed=_asked_of_the_gate,
+        samples=(
+            "GET http://pypi.example/simple/?a=b HTTP/1.1\r\nHost: pypi.example\r\nConnection: x\r\n\r\nrest",
+            "CONNECT [::1]:443 HTTP/1.1\r\nProxy-Authorization: x\r\n\r\n",
+        ),
+        repeats=("A: b\r\n", "http://", "[::", "@"),
+        errors=(ValueError, OSError),
+        sound=_one_request,
+    ),
     *(
         Parser(
             name=f"stream of {model.partition('/')[0]}",
