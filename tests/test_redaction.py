@@ -62,6 +62,8 @@ PLANTED = [
     ("yaml", "db:\n  passwd: pa55word\n", "pa55word"),
     ("flag", "run --token abcd1234efgh --verbose", "abcd1234efgh"),
     ("bearer", "Authorization: Bearer a1b2c3d4e5f6g7h8", "a1b2c3d4e5f6g7h8"),
+    ("url with a sign", "https://ada:p@lovelace-1815@example.org/x.git", "lovelace-1815"),
+    ("url of a token", "git+https://lovelaceatoken@git.example/x.git", "lovelaceatoken"),
     ("basic", "curl -u ada:lovelace1815 https://example.org", "lovelace1815"),
     ("cookie", "Cookie: session=9f8e7d6c5b4a; theme=dark", "9f8e7d6c5b4a"),
     ("azure", "AccountKey=Zm9vYmFyL2Jhei9xdXV4MTIzNDU2Nzg5MA==;Endpoint=x", "Zm9vYmFyL2Jhei9xdXV4"),

@@ -415,7 +415,8 @@ def test_no_password_of_git_and_no_key_of_an_unusual_variable_is_told(
     assert (fixed["status"], fixed["verified"]) == ("fixed", True)
     assert "Tried with [key]" in sent[-1], warmed  # the past task was asked for, without its key
     assert all("PATH=" in each for each in (sent[1], sent[-1]))
-    assert [each for each in (*told, *sent) if search.hits(each.encode())] == []
+    report = (repo / "report.html").read_text()
+    assert [each for each in (*told, *sent, report) if search.hits(each.encode())] == []
     assert (list(canary.holding(acr_home, search)), seen) == ([], [])
 
 
