@@ -140,7 +140,7 @@ def trial(
     judge.run(ended)
     if kind == "edited" and fired and not run.last.get("applied"):
         judge.keeps_edit()
-    if thorough or fault.kills or fault.command != "fix":
+    if (thorough or fault.kills or fault.command != "fix") and not fault.forgets:
         judge.afterwards(ended, thorough=thorough or fault.kills)
     judge.remembers(ended)
     processes.look(kind)
@@ -287,7 +287,7 @@ class _Judge:
     def remembers(self, ended: Sequence[_Run]) -> None:
         """Every outcome that was said to be remembered is."""
         said = {event["outcome"] for run in ended for event in run.events if event["type"] == "remembered"}
-        if not said:
+        if not said or self.fault.forgets:
             return
         ours, tempfile.tempdir = tempfile.tempdir, str(self.place.folder / "tmp")
         try:

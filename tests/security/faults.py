@@ -68,6 +68,7 @@ class Fault:
     kills: bool = False  # the process may have no chance to clean up
     user_acts: bool = False  # what is in the repository afterwards is the user's
     may_be_patched: bool = True
+    forgets: bool = False  # what acr keeps is gone, and with it how to take a patch back
 
 
 def _send(number: signal.Signals, _: Place, process: subprocess.Popen[str]) -> None:
@@ -91,6 +92,11 @@ def _switch(place: Place, _: subprocess.Popen[str]) -> None:
 def _delete_trees(place: Place, _: subprocess.Popen[str]) -> None:
     for tree in place.home.glob("runs/*/tree"):
         shutil.rmtree(tree, ignore_errors=True)
+
+
+def _delete_home(place: Place, _: subprocess.Popen[str]) -> None:
+    for _ in range(3):  # acr may write there meanwhile
+        shutil.rmtree(place.home, ignore_errors=True)
 
 
 def _failing_disk(most: int, place: Place) -> None:
@@ -128,6 +134,12 @@ def _wrong_clock(place: Place) -> None:
 
 def _set_clock(factor: int, place: Place, _: subprocess.Popen[str]) -> None:
     _offset(place).write_text(str(factor * place.rng.choice([90, 3600, 40 * DAY, 500 * DAY])))
+
+
+def _far_clock(place: Place) -> None:
+    _wrong_clock(place)
+    year = place.rng.choice([0.1, 130])  # since 1970
+    _offset(place).write_text(str(int(year * 365 * DAY - time.time())))
 
 
 def _offset(place: Place) -> Path:
@@ -174,10 +186,10 @@ def _not_theirs(place: Place) -> None:
         os.chown(path, 0, 0, follow_symlinks=False)
 
 
-def _read_only_mount(place: Place) -> None:
+def _read_only_mount(what: str, place: Place) -> None:
     program, _ = find_program(os.environ)
-    repo = str(place.repo)
-    place.before += [str(program), "--dev-bind", "/", "/", "--ro-bind", repo, repo, "--chdir", repo, "--"]
+    path, repo = str(place.folder / what), str(place.repo)
+    place.before += [str(program), "--dev-bind", "/", "/", "--ro-bind", path, path, "--chdir", repo, "--"]
 
 
 def _ends(*codes: int) -> frozenset[int]:
@@ -211,14 +223,19 @@ FAULTS: Mapping[str, Fault] = {
     "edited beside": Fault(ends=_ends(0), act=partial(_write, "untracked.txt"), user_acts=True),
     "switched": Fault(ends=_ends(0), act=_switch, user_acts=True),
     "tree deleted": Fault(ends=_ends(0, 1, 4), act=_delete_trees),
+    "home deleted": Fault(ends=_ends(0, 1, 4), act=_delete_home, forgets=True),
     "two at once": Fault(ends=_ends(0, 1)),
     **{what: Fault(ends=_ends(0), under_way=what) for what in UNDER_WAY},
     "clock back": Fault(ends=_ends(0), arrange=_wrong_clock, act=partial(_set_clock, -1), needs="clock"),
     "clock forward": Fault(ends=_ends(0, 6), arrange=_wrong_clock, act=partial(_set_clock, 1), needs="clock"),
+    "far clock": Fault(ends=_ends(0), arrange=_far_clock, needs="clock"),
     "asleep": Fault(ends=_ends(0), act=_sleep),
     "read-only": Fault(ends=_ends(1), arrange=_read_only, needs="root", may_be_patched=False),
     "read-only home": Fault(ends=_ends(4), arrange=_read_only_home, needs="root", may_be_patched=False),
-    "read-only mount": Fault(ends=_ends(1), arrange=_read_only_mount, may_be_patched=False),
+    "read-only mount": Fault(ends=_ends(1), arrange=partial(_read_only_mount, "repo"), may_be_patched=False),
+    "read-only mount of the home": Fault(
+        ends=_ends(4), arrange=partial(_read_only_mount, "home"), may_be_patched=False
+    ),
     "unreadable": Fault(ends=_ends(4), arrange=_unreadable, needs="root", may_be_patched=False),
     "not theirs": Fault(ends=_ends(1), arrange=_not_theirs, needs="root", may_be_patched=False),
 }
