@@ -663,7 +663,7 @@ GUARDS = (
         file="acr_cli/interrupts.py",
         text="if threading.current_thread() is not threading.main_thread():",
         instead="if True:",
-        test=f"{_INTERRUPTS}::test_an_interrupt_while_the_engine_is_at_work_leaves_nothing",
+        test=f"{_INTERRUPTS}::test_who_interrupts_again_and_again_leaves_nothing",
     ),
     Guard(
         name="what another thread runs in a container",
