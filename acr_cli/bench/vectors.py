@@ -29,7 +29,8 @@ def embedded(texts: Sequence[str], embedder: Embedder, cache: Path) -> dict[str,
 
 def _read(path: Path, size: int) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        # Opened here: numpy leaves a file open that it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             names, vectors = kept["names"], kept["vectors"]
     except Exception:  # noqa: BLE001  of a damaged archive numpy, zipfile and zlib say in many ways
         return {}  # none yet, or damaged: made anew

@@ -17,7 +17,7 @@ from tests.security.git_states import COUNTED, GitStates
 from tests.security.test_fuzz import PARSERS
 
 _ROUND = (
-    200  # inputs of a parser, or a tenth as many histories of a repository, between two looks at the clock
+    200  # inputs of a parser, a tenth as many of a dear one, and of histories, between two looks at the clock
 )
 
 
@@ -59,7 +59,7 @@ def _round(parser: Parser, number: int, shown: dict[str, int], *, deep: bool) ->
     last = ""
 
     @seed(number)
-    @_settings(_ROUND)
+    @_settings(_ROUND // 10 if parser.dear else _ROUND)
     @given(st.data())
     def broken(data: st.DataObject) -> None:
         nonlocal last

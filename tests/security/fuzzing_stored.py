@@ -248,7 +248,13 @@ _STORED = (
 )
 PARSERS = (
     *(
-        Parser(name=name, feed=_file(file, read), samples=(sample,), shape="bytes")
+        Parser(
+            name=name,
+            feed=_file(file, read),
+            samples=(sample,),
+            shape="bytes",
+            dear=name in ("names of a map", "journal of memory"),
+        )
         for name, file, read, sample in _STORED
     ),
     Parser(

@@ -137,7 +137,8 @@ def load(path: Path, key: str) -> Graph | None:
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        # Opened here: numpy leaves a file open that it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             if str(kept["key"]) != key:
                 return None
             arrays = {each.name: kept[each.name] for each in fields(Graph) if each.name != "size"}
