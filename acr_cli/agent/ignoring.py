@@ -1,14 +1,15 @@
 """`.acrignore`, read as git reads its own ignore files: by bytes, line by line, the last match decides.
 
-A pattern becomes a regular expression in which what lies between two stars is looked for once: the first
-place that it is found at is as good as any, so that no number of stars takes long.
+A pattern becomes a regular expression in which what lies between two stars of a name is looked for once: the
+first place that it is found at is as good as any. So is all that lies between two stars over folders. No
+number of stars takes long.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 IGNORE_FILE = ".acrignore"
 
 _LONGEST = 4_096  # bytes of a path, and so of a pattern
+_DEEPEST = 200  # folders; what lies deeper is for nobody to read
 _CLASSES = {
     "alpha": string.ascii_letters,
     "digit": string.digits,
@@ -55,6 +57,8 @@ class Ignored:
         if not self.patterns:
             return False
         parts = path.encode("utf-8", "surrogateescape").split(b"/")
+        if len(parts) > _DEEPEST:
+            return True
         inside = (b"/".join(parts[:depth]) for depth in range(1, len(parts)))
         return any(self._says(folder, folder=True) for folder in inside) or self._says(
             b"/".join(parts), folder=False
@@ -111,43 +115,52 @@ def _trimmed(text: bytes) -> bytes:
 
 def _regex(glob: bytes, *, whole: bool) -> bytes | None:
     """A pattern as a regular expression; None for one that matches nothing. Pure."""
-    found: list[bytes] = []  # before the last star
-    star = b""  # the last one
+    groups: list[bytes] = []  # before the last star over folders
+    across = b""  # that one
+    found: list[bytes] = []  # since then, before the last star of a name
+    star = b""  # that one
     piece: list[bytes] = []  # since then
     for kind, part in _pieces(glob, whole=whole):
-        if kind == "dead" or not glob:
-            return None
-        if kind == "literal":
-            piece.append(part)
-            continue
-        found.append(_lazily(star, piece))
-        star, piece = part, []
-    return b"".join([*found, star, *piece]) if glob else None
+        match kind:
+            case "dead":
+                return None
+            case "literal":
+                piece.append(part)
+            case "star":
+                found.append(_first(star, piece))
+                star, piece = part, []
+            case _:
+                groups.append(_first(across, [*found, star, *piece]))
+                across, found, star, piece = part, [], b"", []
+    return b"".join([*groups, across, *found, star, *piece]) if glob else None
 
 
-def _lazily(star: bytes, piece: list[bytes]) -> bytes:
+def _first(star: bytes, piece: Sequence[bytes]) -> bytes:
+    """A star, and what is to follow it, at the first place that it is found at. Pure."""
     return b"(?>" + star + b"?" + b"".join(piece) + b")" if star else b"".join(piece)
 
 
 def _pieces(glob: bytes, *, whole: bool) -> Iterator[tuple[str, bytes]]:
-    """("literal", for one byte), ("star", for many) or ("dead", b""). Pure."""
-    at = 0
+    """("literal", one byte), ("star", many of a name), ("across", folders) or ("dead", b""). Pure."""
+    at, plain = 0, True  # nothing but literals before
     while at < len(glob):
         if run := re.compile(rb"\*+").match(glob, at):
             after = glob[run.end() : run.end() + 2]
-            begins = at == 0 or glob[at - 1 : at] == b"/"
+            # git compares what is plain in front by itself, and so takes stars behind it for a beginning.
+            begins, plain = plain or glob[at - 1 : at] == b"/", False
             at = run.end()
             if not (
                 whole and begins and len(run[0]) > 1 and (not after or after[:1] == b"/" or after == b"\\/")
             ):
                 yield "star", b"[^/]*"
             elif not after:
-                yield "star", b".*"
+                yield "across", b".*"
             else:
-                yield "star", b"(?:[^/]+/)*" if after[:1] == b"/" else b"(?:[^/]+/)+"
+                yield "across", b"(?:[^/]*/)*" if after[:1] == b"/" else b"(?:[^/]*/)+"
                 at += 1 if after[:1] == b"/" else 2
             continue
         byte = glob[at : at + 1]
+        plain = plain and byte not in b"?[\\"
         if byte == b"[":
             members, at = _members(glob, at + 1)
             yield ("dead", b"") if members is None else ("literal", members)

@@ -112,6 +112,11 @@ def test_an_ignore_file_is_read_as_git_reads_it(lines: list[str], paths: list[st
         (b"[[:none:]a", "", "a"),
         (b"[a", "", "[a"),
         (b"a//", "", "a/b"),
+        (b"**/key*.json", "keys/old/key1.json", "keys/old/1.json"),
+        (b"**/b/*.c", "b/q/b/x.c", "b/q/x.c"),
+        (b"x/**/a*/b", "x/ax/q/ab/b", "x/ax/q/b"),
+        (b"**/a*b/**/c*d", "a/ab/ac/cx/cd", "a/ab/ac/cx/c"),
+        (b"nothing", "a/" * 300 + "b", "a/" * 30 + "b"),
     ],
 )
 def test_an_odd_line_of_an_ignore_file_means_what_git_says(line: bytes, matched: str, others: str) -> None:
