@@ -33,9 +33,9 @@ def uninterrupted(*, heed: bool = True, patience: float = inf) -> Iterator[None]
             arrived.append(number)
 
     handlers = {held: signal.getsignal(held) for held in _HELD}
-    for held in _HELD:
-        signal.signal(held, note)
     try:
+        for held in _HELD:  # inside, for one that comes in between leaves by the end of this block, too
+            signal.signal(held, note)
         yield
     finally:
         for held, handler in handlers.items():
