@@ -102,9 +102,10 @@ class RunTree:
         inside = resolved.relative_to(root)
         _checked_parts(inside.as_posix())
         if not resolved.exists():
-            if not _is_portable(inside):
+            folder, new = _not_there(root, inside)
+            if not all(map(_is_portable, new)):
                 raise PathRefused(f"{relative!r} is not a name that every system can hold.")
-            if twin := _twin(root, inside):
+            if twin := _twin(folder, new[0]):
                 raise PathRefused(
                     f"{relative!r} is taken for {twin!r} by systems that ignore case or accents' form."
                 )
@@ -311,24 +312,29 @@ def is_gits_own(part: str) -> bool:
     return plain in (".git", "git~1")
 
 
-def _is_portable(path: Path) -> bool:
-    return not any(
-        _UNPORTABLE.search(part)
-        or _WINDOWS_DEVICES.fullmatch(part)
-        or any(unicodedata.category(c) in ("Cf", "Co", "Zl", "Zp") for c in part)  # what nobody sees
-        for part in path.parts
+def _not_there(root: Path, path: Path) -> tuple[Path, tuple[str, ...]]:
+    """The folder that a new path begins in, and its parts that are new: a repository's own folders may have
+    whatever names they have."""
+    folder = root
+    for depth, part in enumerate(path.parts):
+        if not os.path.lexists(folder / part):
+            return folder, path.parts[depth:]
+        folder /= part
+    return folder.parent, path.parts[-1:]
+
+
+def _is_portable(name: str) -> bool:
+    return not (
+        _UNPORTABLE.search(name)
+        or _WINDOWS_DEVICES.fullmatch(name)
+        or any(unicodedata.category(c) in ("Cf", "Co", "Zl", "Zp") for c in name)  # what nobody sees
     )
 
 
-def _twin(root: Path, new: Path) -> str:
-    """The other name in the tree that a file system could take a new one for; "" where there is none."""
-    folder = root
-    for part in new.parts:
-        if not os.path.lexists(folder / part):
-            there = folder.iterdir() if folder.is_dir() else ()
-            return next((each.name for each in there if _folded(each.name) == _folded(part)), "")
-        folder /= part
-    return ""
+def _twin(folder: Path, new: str) -> str:
+    """The other name in a folder that a file system could take a new one for; "" where there is none."""
+    there = folder.iterdir() if folder.is_dir() else ()
+    return next((each.name for each in there if _folded(each.name) == _folded(new)), "")
 
 
 def _folded(name: str) -> str:

@@ -72,8 +72,8 @@ GUARDS = (
     Guard(
         name="an interrupt while a patch is delivered",
         file="acr_cli/interrupts.py",
-        text="    for held in _HELD:\n        signal.signal(held, note)\n",
-        instead="",
+        text="            signal.signal(held, note)\n",
+        instead="            pass\n",
         test=f"{_DELIVERY}::test_an_interrupt_at_any_line_leaves_all_or_nothing",
     ),
     Guard(
@@ -129,14 +129,14 @@ GUARDS = (
     Guard(
         name="names that not every system can hold",
         file="acr_cli/worktree/tree.py",
-        text="            if not _is_portable(inside):",
+        text="            if not all(map(_is_portable, new)):",
         instead="            if False:",
         test=f"{_LEAVES}::test_a_hostile_path_is_refused_and_named",
     ),
     Guard(
         name="names that other systems take for another",
         file="acr_cli/worktree/tree.py",
-        text="if twin := _twin(root, inside):",
+        text="if twin := _twin(folder, new[0]):",
         instead="if twin := '':",
         test=f"{_LEAVES}::test_a_hostile_path_is_refused_and_named",
     ),

@@ -413,6 +413,14 @@ def test_a_hostile_path_is_refused(tree: RunTree, tmp_path: Path, path: str) -> 
     assert len(caught.value.message.splitlines()) == 1
 
 
+def test_a_file_may_be_new_in_a_folder_of_whatever_name(tree: RunTree) -> None:
+    for folder in ("aux", "what?", "a\u200bb"):
+        (tree.root / folder).mkdir()
+        assert tree.path(f"{folder}/new.py") == tree.root / folder / "new.py"
+        with pytest.raises(PathRefused, match="every system"):
+            tree.path(f"{folder}/con/new.py")
+
+
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
