@@ -39,7 +39,7 @@ def test_a_parser_reads_or_refuses(parser: Parser) -> None:
         assert parser.try_out(sample), sample
 
     @settings(
-        max_examples=8 if parser.dear else 40,
+        max_examples=8 if parser.dear else 30,
         derandomize=True,
         database=None,
         deadline=None,
