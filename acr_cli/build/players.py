@@ -161,7 +161,7 @@ def rates_of(warm: Matrix | None) -> Rates:
     from acr_cli.orchestrator.prior import Prior
 
     if warm is None:
-        return lambda _candidate, _dimension: Prior(value=NEUTRAL, note="nothing is known", known=False)
+        return lambda _candidate, _dimension: Prior(value=NEUTRAL, note="nothing is known")
     labels = warm.dimensions.to_numpy()
     groups = {label: labels == label for label in sorted(set(labels))}
     groups[None] = np.ones(warm.tasks, dtype=bool)

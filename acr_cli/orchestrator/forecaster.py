@@ -11,7 +11,7 @@ import numpy as np
 from acr_cli.orchestrator.cost import Costs, Spending
 from acr_cli.orchestrator.experience import Cell, Experience, Pattern, evidence, named
 from acr_cli.orchestrator.mistakes import Mistakes
-from acr_cli.orchestrator.prior import Prior, Rates, plain_name
+from acr_cli.orchestrator.prior import Rates, plain_name
 from acr_cli.orchestrator.sequence import moved
 from acr_cli.orchestrator.trait import WEIGHTS, Beliefs, Indexes, Numbers, Trait, difficulty, fit, scale
 from acr_cli.orchestrator.weights import starts, weights
@@ -26,7 +26,6 @@ STRENGTH = 20.0
 _BETWEEN = 0.8  # standard deviation of abilities between candidates, marginal logits
 _KIN = 0.3  # between efforts and endpoints of one model
 _LANGUAGE = 0.2  # of a candidate between languages of a dimension
-_PRICE_SIGN = 0.15  # marginal logits of ability an e-fold of price, where nothing is published
 _ENOUGH = 0.8  # share of a dimension's tasks from which one language is all of it
 _UNKNOWN_COST = 0.1  # of the others' mean, for a candidate whose cost nobody knows: find out
 _SCORES = 5.0  # how many outcomes what is common to all scores is worth
@@ -79,7 +78,7 @@ class Forecaster:
         here = self._experience.cell(context.dimension, context.language)
         costs = Costs(context, _spending(whole), _spending(here))
         price = self._prices(costs, candidates)
-        trait, patterns = self._trait(context, candidates, price, whole, here)
+        trait, patterns = self._trait(context, candidates, whole, here)
         nodes = _after(context, trait)
         cells = (whole, here)[: len(patterns)]
         own = _corrected(_chance(trait, nodes, len(candidates)), context, candidates, cells)
@@ -109,19 +108,17 @@ class Forecaster:
     # --- ability ----------------------------------------------------------------------------------
 
     def _trait(
-        self, context: Context, candidates: Sequence[Candidate], price: Numbers, whole: Cell, here: Cell
+        self, context: Context, candidates: Sequence[Candidate], whole: Cell, here: Cell
     ) -> tuple[Trait, tuple[Sequence[Pattern], ...]]:
         """The posterior for dimension and language, and the patterns of both; of the dimension alone, where
         the language is nearly all of it."""
         patterns = whole.patterns()
         names = tuple(dict.fromkeys([*(c.id for c in candidates), *named(patterns)]))
         mistakes = self._mistakes(context.verifier)
-        beliefs = _beliefs([self._rates(c, context.dimension) for c in _all(names, candidates)], price)
-        beliefs = replace(beliefs, kin=_kin(_all(names, candidates)))
+        beliefs = _beliefs(_all(names, candidates), context.dimension, self._rates)
         version = (self._experience.version(context.dimension), names, beliefs.mean.tobytes(), mistakes)
         shown = partial(evidence, names=names, accepts=mistakes.accepts(names), rejects=mistakes.false_reject)
-        cell = (context.dimension, context.language)  # prices, and beliefs with them, differ by language
-        trait = self._kept((cell, "whole"), version, lambda: fit(shown(patterns), beliefs))
+        trait = self._kept(context.dimension, version, lambda: fit(shown(patterns), beliefs))
         if not context.language or not here or here.tasks >= _ENOUGH * whole.tasks:
             return trait, (patterns,)
         local = here.patterns()
@@ -132,7 +129,8 @@ class Forecaster:
             among_kin=_LANGUAGE,
             doubt=trait.error,
         )
-        trait = self._kept((cell, "here"), version, lambda: fit(shown(local), narrower, trait.spread))
+        cell = (context.dimension, context.language)
+        trait = self._kept(cell, version, lambda: fit(shown(local), narrower, trait.spread))
         return trait, (patterns, local)
 
     def _kept(self, key: object, version: object, make: Callable[[], Trait]) -> Trait:
@@ -188,10 +186,7 @@ def adjusted_success(
         if not patterns:  # nothing was verified here
             continue
         names = named(patterns)
-        everybody = _all(names, ())
-        beliefs = replace(
-            _beliefs([rates(c, dimension) for c in everybody], np.zeros(0)), kin=_kin(everybody)
-        )
+        beliefs = _beliefs(_all(names, ()), dimension, rates)
         known = mistakes("tests")
         shown = evidence(patterns, names=names, accepts=known.accepts(names), rejects=known.false_reject)
         trait = fit(shown, beliefs)
@@ -214,14 +209,11 @@ def _all(names: Sequence[str], candidates: Sequence[Candidate]) -> list[Candidat
     return [known.get(name) or Candidate(id=name, backend="", model=name) for name in names]
 
 
-def _beliefs(priors: Sequence[Prior], price: Numbers) -> Beliefs:
-    """What is published of each; of whom nothing is, price tells a little. `price` is that of the first."""
-    mean = _logit(np.array([prior.value for prior in priors]))
-    strangers = [i for i, p in enumerate(price) if p > 0 and not priors[i].known]
-    if strangers:
-        logs = np.log(price[strangers])
-        mean[strangers] += _PRICE_SIGN * (logs - logs.mean())
-    return Beliefs(mean=mean, spread=_BETWEEN, kin=np.arange(len(priors)), among_kin=_KIN)
+def _beliefs(candidates: Sequence[Candidate], dimension: str, rates: Rates) -> Beliefs:
+    """What is published of each, and nothing else: what a candidate costs says nothing of its ability. Where
+    it did, a dear one that was tried, whose cost is known by then, would look abler than an untried one."""
+    published = np.array([rates(candidate, dimension).value for candidate in candidates])
+    return Beliefs(mean=_logit(published), spread=_BETWEEN, kin=_kin(candidates), among_kin=_KIN)
 
 
 def _kin(candidates: Sequence[Candidate]) -> Indexes:

@@ -27,7 +27,6 @@ class Prior:
 
     value: float
     note: str
-    known: bool = True  # False: neutral, for want of any figure
 
 
 Rates = Callable[[Candidate, str], Prior]
@@ -73,7 +72,7 @@ def published(model: str, family: str, dimension: str) -> Prior:
             relative = table.families[beginning]
             return Prior(value=_cell(table.models[relative], column), note=f"inherited from {relative}")
     neutral = fmean(_cell(row, column) for row in table.models.values())
-    return Prior(value=neutral, note="no published figure: starts neutral", known=False)
+    return Prior(value=neutral, note="no published figure: starts neutral")
 
 
 def _cell(row: list[float], column: int | None) -> float:

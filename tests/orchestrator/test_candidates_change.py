@@ -122,7 +122,7 @@ def test_when_the_favourite_s_price_rises_it_is_left_for_another(half_life: floa
     assert spread(moved) > 0.4
 
 
-def test_one_that_grows_weak_is_left_and_forgetting_is_no_slower() -> None:
+def test_one_that_grows_weak_is_left_sooner_with_forgetting() -> None:
     """The favourite fails nearly everything from the middle on."""
     before, after = np.array([-2.0, 2.0, 1.2]), np.array([-2.0, -3.0, 1.2])
     ability = np.where(np.arange(TASKS)[:, None] < HALF, before, after)
@@ -134,8 +134,8 @@ def test_one_that_grows_weak_is_left_and_forgetting_is_no_slower() -> None:
 
     never = spread(lambda seed: late(None, seed))
     forgetting = spread(lambda seed: late(30.0, seed))
-    assert forgetting < 0.5
-    assert forgetting <= never + 0.05
+    assert forgetting < 0.6
+    assert forgetting < never - 0.2
 
 
 def test_one_that_has_recovered_is_found_again_with_forgetting() -> None:

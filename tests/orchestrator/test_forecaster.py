@@ -20,7 +20,7 @@ def told(figures: dict[str, float]) -> Forecaster:
     """Of whom nothing is told, nothing is known."""
 
     def rates(c: Candidate, _dimension: str) -> Prior:
-        return Prior(value=figures.get(c.id, 0.5), note="told", known=c.id in figures)
+        return Prior(value=figures.get(c.id, 0.5), note="told")
 
     return Forecaster([], mistakes=lambda _: Mistakes(), rates=rates)
 
@@ -44,11 +44,16 @@ def test_outcomes_overrule_the_prior() -> None:
     assert known["b"] < 0.2
 
 
-def test_where_nothing_is_published_the_dearer_one_is_taken_for_a_little_abler() -> None:
-    known = chance(told({}).outlook(context(), POOL))
-    assert known["a"] < known["b"] < known["a"] + 0.1
-    published = chance(told({"a": 0.5, "b": 0.5}).outlook(context(), POOL))
-    assert published["a"] == pytest.approx(published["b"])
+def test_a_price_says_nothing_of_ability_listed_or_paid() -> None:
+    """Else a dear one that was tried would look abler than one whose cost nobody knows yet."""
+    listed = chance(told({}).outlook(context(), POOL))
+    assert listed["a"] == pytest.approx(listed["b"])
+    pool = (candidate("tried"), candidate("untried"), candidate("other"))
+    seen = {
+        usd: chance(told({}).outlook(context((tally("tried", 1, 1, cost_usd=usd),)), pool))
+        for usd in (0.001, 100.0)
+    }
+    assert seen[0.001] == pytest.approx(seen[100.0])
 
 
 def test_what_is_published_of_a_known_model_counts() -> None:
