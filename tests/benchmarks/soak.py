@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -30,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", choices=_CAMPAIGNS, help="one of the campaigns")
     given = parser.parse_args(arguments)
     chosen = (given.only,) if given.only else _CAMPAIGNS
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has jobs in the background ignore
     timed = {"faults": faults, "states": states, "fuzz": fuzz}
     lost = sum(timed[name](given.minutes, given.seed) if name in timed else guards() for name in chosen)
     return 1 if lost else 0
