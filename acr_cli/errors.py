@@ -149,7 +149,7 @@ class PathRefused(AcrError):
 
 
 class TreeDamaged(AcrError):
-    """Most of the run's tree has vanished, and nobody was asked to delete it."""
+    """Of the run's tree something has vanished, and nobody was asked to delete it."""
 
     id = "tree"
 

@@ -257,7 +257,7 @@ class Tree(Protocol):
     def diff(self, since: str) -> str:
         """Unified git diff (binary-safe) from a checkpoint to now; "" when equal.
 
-        Raises: TreeDamaged where most files of the checkpoint are gone, and by none of these methods."""
+        Raises: TreeDamaged where a file of the checkpoint is gone, and by none of these methods."""
         ...
 
     def changed(self, since: str) -> tuple[str, ...]:

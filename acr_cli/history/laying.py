@@ -53,7 +53,7 @@ def change(tree: Tree, changes: Iterable[Change], blobs: Mapping[str, bytes]) ->
     """These changes of a commit into the tree of its parent. Raises: PathRefused, OSError."""
     for each in sorted(changes, key=lambda each: each.status != "D"):
         if each.status == "D":
-            tree.path(each.path).unlink(missing_ok=True)
+            tree.delete(each.path)
         else:
             _write(tree, each.path, each.new_mode, blobs[each.new])
 

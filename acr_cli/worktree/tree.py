@@ -83,6 +83,7 @@ class RunTree:
 
         Raises: SandboxUnavailable as `copy` does."""
         twin = RunTree.copy(self.root, self.files(), folder)
+        twin._deleted = set(self._deleted)  # noqa: SLF001  of its own kind
         borrowed = twin.directory / "objects" / "info" / "alternates"
         borrowed.parent.mkdir(parents=True, exist_ok=True)
         borrowed.write_text(f"{(self.directory / 'objects').absolute()}\n")
@@ -144,13 +145,14 @@ class RunTree:
         return patch.decode("utf-8", "surrogateescape")
 
     def _check_whole(self, since: str) -> None:
-        """A copy that another program deletes, or has begun to, is no patch. Raises: TreeDamaged."""
+        """What another program deletes in a copy is no patch. Raises: TreeDamaged."""
         was, now = self.listing(since), self.listing(self.checkpoint())
-        there = {blob for _, blob in now.values()}  # also what was moved
-        gone = [name for name in was if was[name][1] not in there and name not in {*now, *self._deleted}]
-        if 2 * len(gone) > len(was):
+        moved = {entry[1] for name, entry in now.items() if was.get(name) != entry}
+        gone = [name for name in was if was[name][1] not in moved and name not in {*now, *self._deleted}]
+        if gone:
+            others = f" and {len(gone) - 1} others" if gone[1:] else ""
             raise TreeDamaged(
-                f"The run's working copy in {self.root} has lost {gone[0]!r} and {len(gone) - 1} others, "
+                f"The run's working copy in {self.root} has lost {gone[0]!r}{others}, "
                 "which nobody was asked to delete; nothing of it was applied."
             )
 
@@ -165,7 +167,9 @@ class RunTree:
             self._git("read-tree", "--reset", "-u", checkpoint)
             self._deleted = {*before, *self._deleted}.difference(self.files())
         elif patch := self._patch(checkpoint, *paths):
+            before = self.files()
             self._git("apply", "--reverse", "--whitespace=nowarn", stdin=patch)
+            self._deleted.update(set(before).difference(self.files()))
 
     def read(self, checkpoint: str, name: str) -> tuple[str, bytes] | None:
         """(mode, content) of a file at a checkpoint, or None. Modes are git's: 100644, 100755, 120000."""

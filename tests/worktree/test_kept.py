@@ -36,7 +36,7 @@ def run(repository: Repository, tmp_path: Path) -> RunFolder:
     (tree.root / "a.txt").write_text(LINES.replace("line 3\n", "line three\n"))
     (tree.root / "new").mkdir()
     (tree.root / "new" / "d.txt").write_text("d\n")
-    (tree.root / "gone" / "c.txt").unlink()
+    tree.delete("gone/c.txt")
     run.keep_patch(tree.diff(start))
     run.update(status="changed_unverified")
     run.drop_copies()
