@@ -11,11 +11,13 @@ import pytest
 
 from acr_cli import build
 from acr_cli.build.sharing import Redacting, embedder, team
+from acr_cli.cli.fix import carried_out
+from acr_cli.cli.invocation import Invocation
 from acr_cli.context.embedding import MiniLM
 from acr_cli.errors import ConfigurationError
 from acr_cli.events import AttemptFinished, Event, Notice, ToolCalled
 from acr_cli.memory.store import Memory
-from acr_cli.records import Attempt
+from acr_cli.records import EXIT_CODES, Attempt, Receipt, RunResult, Status
 from acr_cli.settings import Settings
 from tests.memory.outcomes import make_outcome
 
@@ -182,3 +184,14 @@ def test_where_it_cannot_be_started_ahead_it_is_at_the_end(settings: Settings) -
         build.memory(settings).remember(make_outcome("a"))
         assert settling.end() == ""
     assert build.memory(settings).stats().collection.documents == 1
+
+
+@pytest.mark.parametrize(("status", "settled"), [(Status.INTERRUPTED, 0), (Status.NOT_FIXED, 1)])
+def test_who_interrupts_a_run_does_not_wait_for_memory(
+    settings: Settings, status: Status, settled: int
+) -> None:
+    build.memory(settings).remember(make_outcome("a"))
+    result = RunResult(run="r", status=status, exit_code=EXIT_CODES[status], receipt=Receipt(paid_usd=0.0))
+    code = carried_out(Invocation(quiet=True), None, lambda *_: result, lambda: settings)
+    documents = build.memory(settings).stats().collection.documents
+    assert (code, documents or 0) == (EXIT_CODES[status], settled)

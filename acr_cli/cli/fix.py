@@ -23,7 +23,7 @@ from acr_cli.cli.shapes import result as result_shape
 from acr_cli.cli.terminal import asks, show_error
 from acr_cli.errors import UsageError
 from acr_cli.events import Emit, Notice
-from acr_cli.records import RunResult
+from acr_cli.records import RunResult, Status
 from acr_cli.settings import POLICIES, Settings, given_flags
 
 app = group("")
@@ -157,6 +157,8 @@ def carried_out(
             invocation.lost = error
         except KeyboardInterrupt:  # seen enough
             pass
+        if result.status is Status.INTERRUPTED:  # who interrupts wants acr to end; the next run settles
+            return result.exit_code
         with suppress(KeyboardInterrupt):  # the run has ended; what is not settled now, the next one settles
             told = settling.end()
             if told and not invocation.quiet:
