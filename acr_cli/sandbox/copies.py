@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from acr_cli.errors import SandboxBroken, SandboxUnavailable
+from acr_cli.errors import PathRefused, SandboxBroken, SandboxUnavailable
 from acr_cli.interrupts import uninterrupted
 from acr_cli.sandbox import owner
 from acr_cli.sandbox.disk import Disk, Folders
@@ -39,11 +39,7 @@ def private_copy(home: Path, run_id: str, tree: Path, *, only: Sequence[str] | N
         except OSError as error:
             if error.errno not in _DISK:
                 raise
-            reason = (error.strerror or str(error)).lower()
-            raise SandboxBroken(
-                f"The sandbox's files in {folder} cannot be written: {reason}.",
-                hint="Free some space, or set ACR_HOME to a folder that can be written.",
-            ) from error
+            raise _unwritable(folder, error) from error
     finally:
         with uninterrupted(patience=_PATIENCE):
             remove_tree(folder)
@@ -66,6 +62,14 @@ def _remove_if_empty(*folders: Path) -> None:
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()
+
+
+def _unwritable(folder: Path, error: OSError) -> SandboxBroken:
+    reason = (error.strerror or str(error)).lower()
+    return SandboxBroken(
+        f"The sandbox's files in {folder} cannot be written: {reason}.",
+        hint="Free some space, or set ACR_HOME to a folder that can be written.",
+    )
 
 
 class Copy:
@@ -103,7 +107,13 @@ class Copy:
     def put(self, files: Mapping[str, bytes]) -> None:
         for path, data in files.items():
             where, parts = place(path, workdir=self.workdir, scratch=self.scratch)
-            write_beneath(self._folder / where, parts, data)
+            try:
+                write_beneath(self._folder / where, parts, data)
+            except PathRefused as refused:
+                error = refused.__cause__
+                if isinstance(error, OSError) and error.errno in _DISK:  # it is not the path
+                    raise _unwritable(self._folder, error) from error
+                raise
 
     def get(self, path: str) -> bytes | None:
         where, parts = place(path, workdir=self.workdir, scratch=self.scratch)
