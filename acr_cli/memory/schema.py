@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 
 from acr_cli.errors import StoreError
 from acr_cli.memory.migrations import migrate
@@ -182,10 +183,11 @@ def _store_error(error: sqlite3.Error, path: Path, *, damaged: bool = False) -> 
             f"The memory at {path} is held by another process.", hint="Wait for the other acr, or end it."
         )
     if damaged or code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        aside = f"{path.parent}.damaged"  # not all of the folder: outcomes may wait there
+        folder, aside = quote(str(path.parent)), quote(f"{path.parent}.damaged")
+        # Not all of the folder: outcomes may wait there.
         return StoreError(
             f"The memory at {path} is damaged: {error}.",
-            hint=f"Keep it and begin anew: mkdir {aside} && mv {path.parent}/journal.* {aside}",
+            hint=f"Keep it and begin anew: mkdir {aside} && mv {folder}/journal.* {aside}",
         )
     return StoreError(f"The memory at {path} cannot be used: {error}.", hint="acr doctor looks closer.")
 

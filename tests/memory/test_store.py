@@ -431,8 +431,9 @@ def _no_text(home: Path) -> None:
     [_cut_off, _zeroed(0, 2**30), _zeroed(100, 4096), _zeroed(8192, 32768), _without_counts, _no_text],
     ids=str,
 )
-def test_a_damaged_journal_costs_no_later_outcome(home: Path, damage: Callable[[Path], None]) -> None:
+def test_a_damaged_journal_costs_no_later_outcome(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     """What its hint says leaves what waits where it is found."""
+    home = tmp_path / "a home"
     memory = Memory(home)
     fill(memory, 20)
     memory.close()
