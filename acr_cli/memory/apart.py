@@ -57,9 +57,11 @@ def settle_apart(folder: Path, decay: Decay, ahead: Ahead | None = None) -> str:
         return "nothing to index yet"
     line = reason = ""
     for _ in range(2):
-        told = ahead.settle() if ahead is not None else None
+        told = ahead.settle() if ahead is not None else _child(folder, decay)
         ahead = None
-        line, reason = told if told is not None else _child(folder, decay)
+        if told is None:  # it never began, and nothing is damaged
+            continue
+        line, reason = told
         if line:
             return line
         # Without its notes a collection counts as damaged: the second try starts from nothing.

@@ -14,25 +14,19 @@ import stat
 import sys
 import tempfile
 import time
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable, TreeDamaged
 from acr_cli.worktree.hardened_git import GitFailed, git
+from acr_cli.worktree.names import checked_parts, is_gits_own, is_portable, not_there, twin
 
 _ATTRIBUTES = "* -text !eol -filter -ident !diff !merge !working-tree-encoding -export-subst\n"
 _FICLONE = 0x40049409
-_MAX_NAME = 255
 _INTO_NOTHING = re.compile(r"^@@ -(\d+,0 \+|\d+(,\d+)? \+\d+,0 )", re.MULTILINE)  # a hunk with an empty side
 _FULL = "Free space, or move ~/.acr with ACR_HOME."
 _UNREADABLE = "acr copies every file that git does not ignore: make it readable, or have git ignore it."
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
-_UNPORTABLE = re.compile(r'[\\<>:"|?*]|[. ]$')
-_WINDOWS_DEVICES = re.compile(
-    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\..*)?", re.IGNORECASE
-)
 
 _RACY, _RACY_COARSE = 50_000_000, 2_000_000_000
 """Nanoseconds within which two changes of a file may bear the same time; where times are whole seconds."""
@@ -82,16 +76,16 @@ class RunTree:
         made at the same time.
 
         Raises: SandboxUnavailable as `copy` does."""
-        twin = RunTree.copy(self.root, self.files(), folder)
-        twin._deleted = set(self._deleted)  # noqa: SLF001  of its own kind
-        borrowed = twin.directory / "objects" / "info" / "alternates"
+        other = RunTree.copy(self.root, self.files(), folder)
+        other._deleted = set(self._deleted)  # noqa: SLF001  of its own kind
+        borrowed = other.directory / "objects" / "info" / "alternates"
         borrowed.parent.mkdir(parents=True, exist_ok=True)
         borrowed.write_text(f"{(self.directory / 'objects').absolute()}\n")
-        return twin
+        return other
 
     def path(self, relative: str) -> Path:
         """See `protocols.Tree.path`. Links inside the tree are followed, links out of it are refused."""
-        parts = _checked_parts(relative)
+        parts = checked_parts(relative)
         root = self.root.resolve()
         try:
             resolved = root.joinpath(*parts).resolve()
@@ -101,14 +95,14 @@ class RunTree:
         if loops or resolved == root or not resolved.is_relative_to(root):
             raise PathRefused(f"{relative!r} leads out of the repository through a link.")
         inside = resolved.relative_to(root)
-        _checked_parts(inside.as_posix())
+        checked_parts(inside.as_posix())
         if not resolved.exists():
-            folder, new = _not_there(root, inside)
-            if not all(map(_is_portable, new)):
+            folder, new = not_there(root, inside)
+            if not all(map(is_portable, new)):
                 raise PathRefused(f"{relative!r} is not a name that every system can hold.")
-            if twin := _twin(folder, new[0]):
+            if other := twin(folder, new[0]):
                 raise PathRefused(
-                    f"{relative!r} is taken for {twin!r} by systems that ignore case or accents' form."
+                    f"{relative!r} is taken for {other!r} by systems that ignore case or accents' form."
                 )
         return self.root / inside
 
@@ -192,7 +186,7 @@ class RunTree:
             return
         names = touched(patch)
         for name in names:
-            _checked_parts(name)  # git itself goes behind no link
+            checked_parts(name)  # git itself goes behind no link
         data = patch.encode("utf-8", "surrogateescape")
         how = ("apply", "--whitespace=nowarn", *(["--reverse"] if reverse else []))
         self._deleted.update(names)
@@ -238,7 +232,14 @@ class RunTree:
             config.write("[core]\n" + "".join(f"\t{name} = {value}\n" for name, value in _CORE.items()))
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        return git(*arguments, directory=self.directory, work_tree=self.root, private=True, stdin=stdin)
+        try:
+            return git(*arguments, directory=self.directory, work_tree=self.root, private=True, stdin=stdin)
+        except GitFailed as error:
+            if self.root.is_dir() and self.directory.is_dir():
+                raise
+            raise TreeDamaged(
+                f"The run's working copy in {self.root.parent} is not there any more; nothing was applied."
+            ) from error
 
 
 def _look(root: Path) -> _Look | None:
@@ -288,62 +289,6 @@ def touched(patch: str) -> tuple[str, ...]:
                 raise PatchConflict(f"The patch cannot be read: {error.reason}.") from error
             names |= {os.fsdecode(e.split(b"\t", 2)[2]) for e in listing.split(b"\0") if e.count(b"\t") > 1}
     return tuple(sorted(names))
-
-
-def _checked_parts(relative: str) -> tuple[str, ...]:
-    """The parts of a path that stays in the tree. Pure.
-
-    Raises: PathRefused."""
-    if any(ord(c) < 32 or ord(c) == 127 for c in relative):
-        raise PathRefused(f"{relative!r} holds a control character.")
-    path = PurePosixPath(relative)
-    parts = path.parts
-    if path.is_absolute() or ".." in parts or not parts or re.match(r"[A-Za-z]:", relative):
-        raise PathRefused(f"{relative!r} is not a path inside the repository; give one relative to its root.")
-    if any(is_gits_own(part) for part in parts):
-        raise PathRefused(f"{relative!r} is git's own; it may not be touched.")
-    if any("\ud800" <= c <= "\udc7f" or "\udd00" <= c <= "\udfff" for c in relative):
-        raise PathRefused(f"{relative!r} holds what is no character.")
-    if any(len(os.fsencode(part)) > _MAX_NAME for part in parts):
-        raise PathRefused(f"{relative!r} is too long a name.")
-    return parts
-
-
-def is_gits_own(part: str) -> bool:
-    """Whether a name is `.git`, also as a file system that ignores case, some characters or what follows a
-    colon would read it. Pure."""
-    plain = _IGNORED_BY_HFS.sub("", part).casefold().split(":")[0].rstrip(". ")
-    return plain in (".git", "git~1")
-
-
-def _not_there(root: Path, path: Path) -> tuple[Path, tuple[str, ...]]:
-    """The folder that a new path begins in, and its parts that are new: a repository's own folders may have
-    whatever names they have."""
-    folder = root
-    for depth, part in enumerate(path.parts):
-        if not os.path.lexists(folder / part):
-            return folder, path.parts[depth:]
-        folder /= part
-    return folder.parent, path.parts[-1:]
-
-
-def _is_portable(name: str) -> bool:
-    return not (
-        _UNPORTABLE.search(name)
-        or _WINDOWS_DEVICES.fullmatch(name)
-        or any(unicodedata.category(c) in ("Cf", "Co", "Zl", "Zp") for c in name)  # what nobody sees
-    )
-
-
-def _twin(folder: Path, new: str) -> str:
-    """The other name in a folder that a file system could take a new one for; "" where there is none."""
-    there = folder.iterdir() if folder.is_dir() else ()
-    return next((each.name for each in there if _folded(each.name) == _folded(new)), "")
-
-
-def _folded(name: str) -> str:
-    """A name as file systems compare it that ignore case and how accents are written. Pure."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def _copy_files(source: Path, files: Sequence[str], target: Path) -> None:

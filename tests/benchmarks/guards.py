@@ -114,7 +114,7 @@ GUARDS = (
     ),
     Guard(
         name="git's own names",
-        file="acr_cli/worktree/tree.py",
+        file="acr_cli/worktree/names.py",
         text='return plain in (".git", "git~1")',
         instead="return False",
         test="tests/worktree/test_tree.py::test_a_hostile_path_is_refused",
@@ -129,15 +129,15 @@ GUARDS = (
     Guard(
         name="names that not every system can hold",
         file="acr_cli/worktree/tree.py",
-        text="            if not all(map(_is_portable, new)):",
+        text="            if not all(map(is_portable, new)):",
         instead="            if False:",
         test=f"{_LEAVES}::test_a_hostile_path_is_refused_and_named",
     ),
     Guard(
         name="names that other systems take for another",
         file="acr_cli/worktree/tree.py",
-        text="if twin := _twin(folder, new[0]):",
-        instead="if twin := '':",
+        text="if other := twin(folder, new[0]):",
+        instead="if other := '':",
         test=f"{_LEAVES}::test_a_hostile_path_is_refused_and_named",
     ),
     Guard(
@@ -626,8 +626,8 @@ GUARDS = (
     Guard(
         name="what waits beside a damaged journal",
         file="acr_cli/memory/schema.py",
-        text="mv {path.parent}/journal.* {aside}",
-        instead="mv {path.parent}/* {aside}",
+        text="mv {folder}/journal.* {aside}",
+        instead="mv {folder}/* {aside}",
         test=f"{_STORE}::test_a_damaged_journal_costs_no_later_outcome",
     ),
     Guard(

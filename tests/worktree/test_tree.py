@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from acr_cli.errors import PatchConflict, PathRefused, SandboxUnavailable, TreeDamaged
 from acr_cli.worktree.delivery import Content, content_of
-from acr_cli.worktree.hardened_git import GitFailed
 from acr_cli.worktree.repository import open_repository
 from acr_cli.worktree.tree import RunTree, touched
 
@@ -510,7 +509,7 @@ def test_a_tree_that_was_deleted_is_not_taken_for_a_missing_git(tmp_path: Path) 
     (tmp_path / "source").mkdir()
     tree = RunTree.copy(tmp_path / "source", (), tmp_path / "run")
     shutil.rmtree(tree.root)
-    with pytest.raises(GitFailed, match="tree is not there any more"):
+    with pytest.raises(TreeDamaged, match="run is not there any more"):
         tree.checkpoint()
 
 
