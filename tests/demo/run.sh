@@ -13,6 +13,8 @@ shown() { say "$@"; "$@"; }
 
 shop=$(mktemp -d)/shop
 trap 'rm -rf "$(dirname "$shop")"' EXIT
+# What the demo teaches is nothing for your own memory.
+export ACR_HOME=${ACR_HOME:-$(dirname "$shop")/home}
 cp -r "$here/shop" "$shop"
 git -C "$shop" init --quiet
 git -C "$shop" add --all
