@@ -40,6 +40,7 @@ class CommandResult:
     timed_out: bool = False
     out_of_memory: bool = False
     out_of_disk: bool = False  # it wrote more than allowed, or filled the disk
+    out_of_processes: bool = False  # it was ended for running more at once than allowed
     truncated: bool = False  # output was longer than what is kept
 
 

@@ -281,6 +281,8 @@ class Toolbox:
             ends = "out of memory"
         elif result.out_of_disk:
             ends = "it wrote more to the disk than allowed"
+        elif result.out_of_processes:
+            ends = "it ran more processes at once than allowed"
         output = self._outputs.shown(result.output.strip(), _OUTPUT)
         return Result(text=f"{output}\n({ends})".lstrip(), ok=result.exit_code == 0)
 

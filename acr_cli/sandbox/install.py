@@ -214,6 +214,8 @@ def check(result: CommandResult, log: Path | None) -> None:
         if result.out_of_memory
         else "wrote more to the disk than allowed"
         if result.out_of_disk
+        else "ran more processes at once than allowed"
+        if result.out_of_processes
         else f"failed with exit code {result.exit_code}"
     )
     tail = redact(result.output).strip()[-_TAIL:]

@@ -76,6 +76,7 @@ def watch(
         timed_out=verdict == "time",
         out_of_memory=verdict == "memory",
         out_of_disk=verdict == "disk",
+        out_of_processes=verdict == "processes",
         truncated=output.truncated,
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from acr_cli.protocols import CommandResult, Recipe, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
 from acr_cli.toolchains.junit import DETAIL_CHARS, MESSAGE_CHARS, cut
+from acr_cli.toolchains.suite import stopped
 
 
 class Command:
@@ -29,14 +30,8 @@ class Command:
     def read(self, plan: TestPlan, report: bytes | None, result: CommandResult) -> SuiteReport:
         lines = [line.strip() for line in result.output.splitlines() if line.strip()]
         last = lines[-1][:MESSAGE_CHARS] if lines else f"exit code {result.exit_code}"
-        fault = ""
-        if result.out_of_memory:
-            fault = "the tests ran out of memory"
-        elif result.out_of_disk:
-            fault = "the tests wrote more to the disk than allowed"
-        elif result.timed_out:
-            fault = f"the tests did not end within {result.seconds:.0f} s"
-        elif result.exit_code in (126, 127):
+        fault = stopped(result)
+        if not fault and result.exit_code in (126, 127):
             fault = f"the test command cannot be run: {last}"
         passed = result.exit_code == 0
         case = CaseResult(

@@ -12,7 +12,7 @@ import re
 
 from acr_cli.protocols import CommandResult, TestPlan
 from acr_cli.records import CaseResult, SuiteReport
-from acr_cli.toolchains import junit, python_command
+from acr_cli.toolchains import junit, python_command, suite
 
 _MISSING = re.compile(r"(?:ModuleNotFoundError|ImportError): (No module named '?([\w.]+)'?)")
 _TOO_LONG = re.compile(r"^acr: (.+ went on after its time limit of .+)$", re.MULTILINE)
@@ -98,12 +98,8 @@ def _collection_error(raw: junit.RawCase) -> tuple[str, str]:
 
 
 def _stopped(result: CommandResult) -> str:
-    if result.out_of_memory:
-        return "the tests ran out of memory"
-    if result.out_of_disk:
-        return "the tests wrote more to the disk than allowed"
-    if result.timed_out:
-        return f"the tests did not end within {result.seconds:.0f} s"
+    if reached := suite.stopped(result):
+        return reached
     too_long = _TOO_LONG.search(result.output)
     return too_long.group(1) if too_long else ""
 

@@ -247,7 +247,7 @@ def read(
         cases += found
         faults += [fault] if fault else []
     # A project that cannot be tested does not hide the others, where there are others.
-    fault = _stopped(result) or ("" if cases and len(index) > 1 else next(iter(faults), ""))
+    fault = stopped(result) or ("" if cases and len(index) > 1 else next(iter(faults), ""))
     if not fault and report is None:
         fault = f"the test run left no report: {last_line(result.output) or f'exit code {result.exit_code}'}"
     return SuiteReport(
@@ -327,11 +327,14 @@ def _unrunnable(left: Left) -> str:
     return f"the test command cannot be run: {last_line(left.output) or f'exit code {left.code}'}"
 
 
-def _stopped(result: CommandResult) -> str:
+def stopped(result: CommandResult) -> str:
+    """Which limit ended a run of the tests, as a fault of its report; "" where none did. Pure."""
     if result.out_of_memory:
         return "the tests ran out of memory"
     if result.out_of_disk:
         return "the tests wrote more to the disk than allowed"
+    if result.out_of_processes:
+        return "the tests ran more processes at once than allowed"
     return f"the tests did not end within {result.seconds:.0f} s" if result.timed_out else ""
 
 

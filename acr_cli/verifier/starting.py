@@ -12,8 +12,9 @@ from acr_cli.verifier import targets
 NO_CANARY = "The tests do not start with the test that must fail; a forged report is not seen by it."
 
 _REACHED = {
-    "the tests ran out of memory": "memory_limit",
-    "the tests wrote more to the disk than allowed": "disk_limit",
+    "the tests ran out of memory": "memory_limit SIZE",
+    "the tests wrote more to the disk than allowed": "disk_limit SIZE",
+    "the tests ran more processes at once than allowed": "pids N",
 }
 """The setting behind a report's fault that is a limit."""
 
@@ -28,7 +29,7 @@ def refuse_unstarted(plan: TestPlan, report: SuiteReport, seconds: float) -> Non
     if limit := _REACHED.get(report.fault):
         raise BaselineCannotStart(
             f"{report.fault[:1].upper()}{report.fault[1:]}: {plan.command}.",
-            hint=f"Raise it with `acr config set {limit} SIZE`, or name other tests with --test CMD.",
+            hint=f"Raise it with `acr config set {limit}`, or name other tests with --test CMD.",
         )
     if report.fault:
         raise BaselineCannotStart(

@@ -66,6 +66,21 @@ def test_tests_that_fill_the_disk_end_the_run_with_what_to_do(
     assert left(acr_home, "bubblewrap") == []
 
 
+def test_tests_that_run_too_many_processes_end_the_run_with_what_to_do(
+    acr: Acr, acr_home: Path, git_repo: Callable[..., Path]
+) -> None:
+    configure(acr_home)
+    many = "subprocess.run('for i in $(seq 90); do sleep 30 & done; wait', shell=True)"
+    repo = git_repo(
+        {"calc.py": CODE, "test_calc.py": f"import subprocess\n{TEST}\n\ndef test_m():\n    {many}\n"}
+    )
+    done = acr("fix", "--json", "--sandbox", "none", "--model", "builtin/repair", cwd=repo)
+    error = result_of(done.stdout)["error"]
+    assert (done.returncode, error["id"]) == (4, "baseline-cannot-start"), done.stderr
+    assert error["message"].startswith("The tests ran more processes at once than allowed: ")
+    assert "`acr config set pids N`" in error["hint"]
+
+
 @pytest.mark.parametrize("sandbox", WALLED)
 def test_a_patch_that_fills_the_disk_is_no_fix(
     acr: Acr, acr_home: Path, git_repo: Callable[..., Path], sandbox: str

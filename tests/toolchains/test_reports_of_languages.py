@@ -68,6 +68,7 @@ def test_a_run_without_a_report_could_not_start() -> None:
     [
         ({"timed_out": True}, "did not end within 2 s"),
         ({"out_of_memory": True}, "out of memory"),
+        ({"out_of_processes": True}, "more processes at once than allowed"),
     ],
 )
 def test_what_ended_a_run_is_said_before_all_else(more: dict[str, object], fault: str) -> None:
