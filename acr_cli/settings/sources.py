@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from acr_cli.errors import ConfigurationError, UsageError
-from acr_cli.settings.keys import BY_NAME, KEYS, Key, checked, nearest, parse
+from acr_cli.settings.keys import BY_NAME, KEYS, Key, checked, closest, nearest, parse
 from acr_cli.settings.lines import flatten, line_of
 from acr_cli.settings.models import model_entry
 from acr_cli.settings.records import ModelEntry, Settings
@@ -20,6 +21,7 @@ from acr_cli.settings.records import ModelEntry, Settings
 PROJECT_FILE = ".acr.toml"
 PROJECT_BYTES = 64 * 1024  # a longer project file is refused
 USER_BYTES = 1024**2  # and a longer file of the user's
+_NAMED, _NAME = 10, 60  # keys of one kind that a warning names, and characters of such a name
 # The loosest value first.
 _STRICTEST: Mapping[str, Sequence[object]] = {
     "sandbox": ("none", "bubblewrap", "auto", "docker"),  # `auto` is never looser than bubblewrap
@@ -197,14 +199,16 @@ def _take_project(path: Path, values: dict[str, Any], origins: dict[str, str]) -
     if path.stat().st_size > PROJECT_BYTES:
         raise ConfigurationError(f"{path} is larger than {PROJECT_BYTES // 1024} KiB.")
     tables, text = _read_toml(path)
-    warnings = []
+    foreign, wider, unknown = [], [], []
     for name, value in flatten(tables):
-        place = f"{path}, line {line_of(text, name)}"
+        line = line_of(text, name)
+        place, said = f"{path}, line {line}", f"{name[:_NAME]!r} (line {line}"
         key = BY_NAME.get(name)
         if key is None:
-            warnings.append(f"{place}: {name!r} is unknown and ignored{nearest(name, _NARROWING)}")
+            near = closest(name, _NARROWING)
+            unknown.append(said + (f"; did you mean {near!r}?)" if near else ")"))
         elif not key.project:
-            warnings.append(f"{place}: {name!r} is ignored: a project may not set it.")
+            foreign.append(f"{said})")
         else:
             mine = values.get(key.field, _DEFAULTS[key.field])
             theirs = checked(key, value, place)
@@ -213,8 +217,15 @@ def _take_project(path: Path, values: dict[str, Any], origins: dict[str, str]) -
                 values[key.field] = narrow
                 origins[name] = place
             elif theirs != mine and key.project in ("min", "strict"):
-                warnings.append(f"{place}: {name!r} is ignored: a project may only narrow it.")
-    return warnings
+                wider.append(f"{said}; {json.dumps(mine)} holds)")
+    ignored = {"which a project may not set": foreign, "which it may only narrow": wider, "unknown": unknown}
+    parts = [f"{_some(names)}, {why}" for why, names in ignored.items() if names]
+    return [f"{path}: ignored keys: {'; '.join(parts)}."] if parts else []
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _narrower(key: Key, mine: Any, theirs: Any, place: str) -> Any:

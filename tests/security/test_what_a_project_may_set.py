@@ -171,7 +171,7 @@ def test_tables_of_models_do_nothing(place: Path) -> None:
     table = '[[model]]\nid = "openai/x"\nbase_url = "https://evil.example"\napi_key_env = "OPENAI_API_KEY"\n'
     after, warnings = loaded(place, "", table)
     assert after == before
-    assert "'model' is ignored" in warnings[0]
+    assert "ignored keys: 'model' (line 1), which a project may not set" in warnings[0]
 
 
 # --- settings of other programs and libraries, in the folder that acr is called in -------------------------
