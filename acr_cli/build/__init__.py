@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         apply_run,
         identity,
         memory,
+        paid,
         run_to_apply,
         run_to_undo,
         run_unasked,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 _WHERE = {
     "fixing": ("run",),
     "keeping": (
-        *("apply_run", "identity", "memory", "run_to_apply", "run_to_undo", "runs", "statistics"),
-        *("run_unasked", "undo_run"),
+        *("apply_run", "identity", "memory", "paid", "run_to_apply", "run_to_undo", "runs"),
+        *("run_unasked", "statistics", "undo_run"),
     ),
     "pooling": ("candidates", "detect", "probe", "run_budget"),
     "replaying": ("replay",),
@@ -61,6 +62,7 @@ __all__ = [
     "identity",
     "import_memory",
     "memory",
+    "paid",
     "probe",
     "reindex",
     "replay",

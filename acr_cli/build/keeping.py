@@ -60,6 +60,16 @@ def statistics(
     )
 
 
+def paid(settings: Settings) -> dict[str, float]:
+    """USD that all runs together paid, also for what came to nothing, since this "day" and "month" began.
+
+    Raises: BudgetExhausted where that is unknown."""
+    from acr_cli.agent.ledger import Ledger, ledger_file
+
+    path = ledger_file(settings.home)
+    return Ledger(path).spent() if path.exists() else {"day": 0.0, "month": 0.0}
+
+
 def identity(where: Path) -> str:
     """How memory names the repository around `where`. Raises: RepositoryRefused."""
     return open_repository(where).identity

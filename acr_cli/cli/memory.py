@@ -45,21 +45,23 @@ def stats(
     """Show success and cost by model and dimension, what was saved, and how acr has learnt."""
     from acr_cli import build
     from acr_cli.cli import shapes
-    from acr_cli.cli.memory_stats import show_stats
+    from acr_cli.cli.memory_stats import paid_by_all, show_stats
 
     invocation: Invocation = ctx.obj
     _check_choice("--dimension", dimension, tuple(Dimension))
+    settings = invocation.settings()
     known = build.statistics(
-        invocation.settings(),
+        settings,
         candidate=model,
         dimension=dimension,
         repository=_identity(repository),
         since=_time(since, "--since"),
     )
+    paid, unknown = (None, "") if known.narrowed else paid_by_all(settings)
     if as_json:
-        shapes.write(known.as_json())
+        shapes.write({**known.as_json(), "paid_usd": paid})
     else:
-        show_stats(invocation.out, known)
+        show_stats(invocation.out, known, paid=paid, unknown=unknown)
     return 0
 
 
@@ -193,12 +195,20 @@ def forget(
     }
     if not any(wanted.values()):
         raise UsageError("What is to be forgotten?", hint="Give an id, --model, --repository or --before.")
-    store = build.memory(invocation.settings())
+    settings = invocation.settings()
+    store = build.memory(settings)
+    for id_ in ids or ():
+        if store.get(id_) is None:
+            raise UsageError(f"There is no outcome {id_!r}.", hint="`acr memory list` shows them.")
     known = store.stats()
-    chosen = count(len(store.list(known.outcomes, **wanted)), "outcome")
-    chosen += _criteria(ids or (), model, repository, before)
-    if known.evicted and not ids:
-        chosen += ", and what older ones left in the statistics"
+    number_ = len(store.list(known.outcomes, **wanted))
+    criteria = _criteria(ids or (), model, repository, before)
+    older = bool(known.evicted and not ids)
+    if not number_ and not older:
+        say(invocation.out, f"Nothing was forgotten: there is no outcome{criteria}.")
+        return 0
+    chosen = count(number_, "outcome") + criteria
+    chosen += ", and what older ones left in the statistics" if older else ""
     if not yes:
         if not asks():
             raise UsageError(
@@ -212,6 +222,10 @@ def forget(
     if forgotten.mixed:
         kept = count(forgotten.mixed, "older outcome")
         say(invocation.out, f"{kept} could not be told apart from newer ones, and stay as numbers.")
+    runs = settings.home / "runs"
+    if runs.is_dir() and not invocation.quiet:
+        said = f"Runs still hold texts of their tasks and tests; a run goes with its folder in {runs}."
+        say(invocation.err, said, "dim")
     return 0
 
 

@@ -8,28 +8,51 @@ from acr_cli.cli.charts import bar, line
 from acr_cli.cli.runs import day
 from acr_cli.cli.table import heading, say, show_table
 from acr_cli.cli.words import count, number, percent, seconds, size, usd
+from acr_cli.errors import BudgetExhausted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from acr_cli.memory.savings import Saved
     from acr_cli.memory.stats import Group, Interval, MemoryStats
+    from acr_cli.settings import Settings
 
 LEAST = 2  # points of a line
 
 
-def show_stats(console: Console, known: MemoryStats) -> None:
-    """Totals, what was saved, a table for models, dimensions and both, and the learning curve."""
+def show_stats(
+    console: Console, known: MemoryStats, *, paid: Mapping[str, float] | None = None, unknown: str = ""
+) -> None:
+    """Totals, what was saved, a table for models, dimensions and both, and the learning curve.
+
+    `paid` is USD of all runs this "day" and "month"; `unknown` is why nobody can say."""
     _show_totals(console, known)
+    if paid is not None:
+        spent = f"{usd(paid['day'])} today, {usd(paid['month'])} this month"
+        say(console, f"all runs paid {spent}, also for what came to nothing")
+    if unknown:
+        say(console, unknown, "yellow")
     if known.oldest is None:
         return
     span = f"from {day(known.oldest)} to {day(known.newest or 0)}"
     say(console, f"{span}, embedded by {known.embedder or 'none'}")
-    say(console, f"paid {usd(known.total_usd)} in {seconds(known.total_seconds)}")
+    say(console, f"these outcomes cost {usd(known.total_usd)} and {seconds(known.total_seconds)}")
     _show_saved(console, known.saved, "always the strongest")
     _show_saved(console, known.saved_cheapest, "always the cheapest")
     _show_groups(console, known)
     _show_curve(console, known)
+
+
+def paid_by_all(settings: Settings) -> tuple[dict[str, float] | None, str]:
+    """What all runs paid this "day" and "month", or why that is unknown."""
+    from acr_cli import build
+
+    try:
+        return build.paid(settings), ""
+    except BudgetExhausted as error:
+        return None, error.message
 
 
 def _show_totals(console: Console, known: MemoryStats) -> None:

@@ -341,7 +341,8 @@ class Memory:
         selection = Selection(candidate=candidate, dimension=dimension, repository=repository, since=since)
         with self._journal.view() as view:
             if view is None:
-                return MemoryStats(bound=self._bound, now=self._clock())
+                narrowed = selection != Selection()
+                return MemoryStats(bound=self._bound, now=self._clock(), narrowed=narrowed)
             everything = [(row.sound, row._replace(vector=b"")) for row in view.newest(selection)]
             rows = [row for sound, row in reversed(everything) if sound]
             folded = view.checkpoint(selection)

@@ -12,6 +12,7 @@ from typing import Any
 import pexpect
 import pytest
 
+from acr_cli.agent.ledger import Ledger, ledger_file
 from acr_cli.cli.runs import day
 from acr_cli.memory.store import Memory
 from acr_cli.records import Outcome, Price, Signal, Usage
@@ -94,6 +95,21 @@ def test_memory_stats_by_model_and_dimension(acr, remembered: None) -> None:
     assert shape["dimensions"]["algorithm"]["outcomes"] == 1
 
 
+def test_memory_stats_say_what_was_paid_for_nothing(acr, acr_home: Path) -> None:
+    path = ledger_file(acr_home)
+    path.parent.mkdir(exist_ok=True)
+    ledger = Ledger(path)
+    ledger.reserve(2.0)
+    ledger.settle(0.62)
+    assert "all runs paid $0.62 today, $0.62 this month" in acr("memory", "stats").stdout
+    paid = json.loads(acr("memory", "stats", "--json").stdout)["paid_usd"]
+    assert paid == {"day": pytest.approx(0.62), "month": pytest.approx(0.62)}
+    assert json.loads(acr("memory", "stats", "--model", "a", "--json").stdout)["paid_usd"] is None
+    path.write_bytes(b"no database" * 100)
+    done = acr("memory", "stats")
+    assert (done.returncode, "What was spent before is unknown" in done.stdout) == (0, True)
+
+
 def test_memory_list_newest_first_and_filtered(acr, remembered: None) -> None:
     shapes = [json.loads(line) for line in acr("memory", "list", "--json").stdout.splitlines()]
     assert [shape["id"] for shape in shapes] == ["o3", "o2", "o1"]
@@ -116,7 +132,14 @@ def test_memory_show_says_everything_but_the_vector(acr, remembered: None) -> No
 def test_memory_forget(acr, remembered: None, acr_home: Path) -> None:
     assert acr("memory", "forget", "o1", "o3", "--yes").stdout == "Forgot 2 outcomes.\n"
     assert [kept.id for kept in Memory(acr_home).list()] == ["o2"]
-    assert acr("memory", "forget", "--before", "2000-01-01", "--yes").stdout == "Forgot 0 outcomes.\n"
+    nothing = acr("memory", "forget", "--before", "2000-01-01")
+    assert nothing.stdout == "Nothing was forgotten: there is no outcome older than 2000-01-01.\n"
+    assert nothing.returncode == 0
+    nobody = acr("memory", "forget", "o2", "nope", "--yes")
+    assert (nobody.returncode, "There is no outcome 'nope'." in nobody.stderr) == (2, True)
+    assert len(Memory(acr_home).list()) == 1
+    (acr_home / "runs").mkdir()
+    assert str(acr_home / "runs") in acr("memory", "forget", "o2", "--yes").stderr
     assert acr("memory", "forget", "--before", "soon", "--yes").returncode == 2
 
 
