@@ -215,6 +215,8 @@ def _usage(error: Exception, context: Any, text: str) -> str:
     option = getattr(error, "option_name", None)
     if not hasattr(error, "possibilities") or option is None or context is None:
         return _sentence(text)
+    if option[1:2].isdigit():
+        return f"There is no option {option}; a value that begins with - follows --."
     known = [name for param in context.command.get_params(context) for name in param.opts]
     return _sentence(f"There is no option {option}{nearest(option, [n for n in known if n[:2] == '--'])}")
 

@@ -226,8 +226,9 @@ def read(name: str) -> Iterator[Outcome | Refused]:
         yield from _read_lines(sys.stdin.buffer)
         return
     path = Path(name).expanduser()
-    kind = _format(path)
     try:
+        path.stat()
+        kind = _format(path)
         if kind == "parquet":
             yield from _read_parquet(path)
             return

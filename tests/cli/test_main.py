@@ -132,7 +132,9 @@ def test_dash_h_works_everywhere(acr, command: str) -> None:
         (["config", "set", "max_csot", "1"], "did you mean 'max_cost'?"),
         (["config", "set", "max_cost", "much"], "acr: max_cost must be"),
         (["memory", "forget"], "What is to be forgotten?"),
-        (["memory", "forget", "x"], "--yes"),
+        (["memory", "forget", "x"], "There is no outcome 'x'"),
+        (["config", "set", "max_cost_day", "-5"], "no option -5; a value that begins with - follows --."),
+        (["config", "set", "max_cost_day", "--", "-5"], "max_cost_day must be an amount of USD"),
         (["memory", "show", "x"], "There is no outcome 'x'"),
         (["memory", "list", "-n", "0"], "-n must be a whole number"),
         (["runs", "show", "x"], "'x' is not a run"),
@@ -196,8 +198,12 @@ def test_dash_c_is_as_if_started_there(acr, tmp_path: Path) -> None:
 
 def test_warnings_about_a_project_file_go_to_stderr_and_are_quiet_with_q(acr, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    (tmp_path / ".acr.toml").write_text("image = 'x'\n")
-    assert "'image' is ignored" in acr("config", "show", cwd=tmp_path).stderr
+    text = "image = 'x'\nsandbox = 'none'\ntest = 'x'\nmax_csot = 1\n"
+    (tmp_path / ".acr.toml").write_text(text)
+    (said,) = acr("config", "show", cwd=tmp_path).stderr.splitlines()
+    assert "ignored keys: 'image' (line 1), 'test' (line 3), which a project may not set; " in said
+    assert "'sandbox' (line 2; \"auto\" holds), which it may only narrow; " in said
+    assert "'max_csot' (line 4; did you mean 'max_cost'?), unknown." in said
     assert acr("-q", "config", "show", cwd=tmp_path).stderr == ""
 
 

@@ -94,6 +94,7 @@ def test_lines_that_are_no_outcomes_are_told(acr, tmp_path: Path) -> None:
     [
         (("export", "x.csv"), "no known format"),
         (("import", "none.jsonl"), "cannot be read: No such file"),
+        (("import", "none"), "cannot be read: No such file"),
         (("export", "none/x.jsonl"), "cannot be written"),
         (("report", "-o", "none/x.html"), "cannot be written"),
         (("stats", "--dimension", "cooking"), "--dimension must be"),
