@@ -21,7 +21,7 @@ from acr_cli.sandbox import seccomp
 from acr_cli.sandbox.listening import listener_in
 from acr_cli.sandbox.process import WAITING
 
-_LARGEST_FILE = 2 * 1024**3
+_LARGEST_FILE = 2 * 1024**3  # bytes, unless more may be written
 
 # What runs first inside. bwrap binds the sandbox's life to its own only when this is running; until then it
 # would outlive an acr that is killed. So it says that it runs, and waits.
@@ -96,7 +96,7 @@ class Started:
             return
         values = {
             resource.RLIMIT_CORE: 0,
-            resource.RLIMIT_FSIZE: _LARGEST_FILE,
+            resource.RLIMIT_FSIZE: max(_LARGEST_FILE, limits.disk_bytes),
             resource.RLIMIT_CPU: math.ceil(limits.seconds * max(1.0, limits.cpus)) + 1,
         }
         if not reserving:

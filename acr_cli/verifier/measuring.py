@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from acr_cli.protocols import Tree
 from acr_cli.records import Baseline, Finding, SuiteReport
-from acr_cli.verifier import added, integrity, judge, lint, special
+from acr_cli.verifier import added, integrity, judge, lint, special, starting
 from acr_cli.verifier.repeating import Repeats, only_sometimes
 from acr_cli.verifier.running import Copy
 from acr_cli.verifier.sources import Sources
@@ -67,6 +67,8 @@ class Measuring:
         flaky = tuple(test for test in found.broken if test in chance or test in before)
         findings = self._findings(report, sources)
         notes = _notes(self.baseline, report)
+        if repeats.runner.sandbox.name != "none":
+            notes += starting.felt(report, self.baseline.report.failing())
         beside = judge.Beside(findings=findings, flaky=flaky, lint=value, lint_note=note, notes=notes)
         return Measured(baseline=self.baseline, report=report, beside=beside)
 

@@ -129,6 +129,8 @@ class Verifier:
             flaky = self._repeats(toolchain, plan).of_targets(copy, report, chosen.ids)
         for why in report.left_out:
             self._emit(Notice(level="warning", text=f"Left out, for its tests cannot start: {why}."))
+        for text in starting.felt(report) if self._sandbox.name != "none" else ():
+            self._emit(Notice(level="warning", text=text))
         if chosen.note:
             self._emit(Notice(level="info", text=chosen.note))
         if flaky:
