@@ -156,9 +156,16 @@ def may_go_on(folder: RunFolder, result: RunResult) -> RunResult:
         ProviderError.exit_code,
         SandboxUnavailable.exit_code,
     )
-    if not cut_short or folder.kept(REACHED) is None:
+    begun = folder.kept(BEGUN)
+    if not cut_short or not isinstance(begun, dict) or begun.get("secret_flags"):
         return result
-    hint = f"{result.hint} `acr runs resume {folder.id}` goes on at the last finished step."
+    if folder.kept(REACHED) is not None:
+        how = "goes on at the last finished step"
+    elif result.status is Status.INTERRUPTED:
+        how = "begins it again, as you began it"
+    else:
+        return result
+    hint = f"{result.hint} `acr runs resume {folder.id}` {how}."
     return replace(result, hint=hint.lstrip())
 
 

@@ -52,7 +52,8 @@ def delivered(
     commit: bool,
     again: bool,
 ) -> RunResult:
-    """The result once its changes are in the user's files; those that cannot be applied are kept in the run.
+    """The result once its changes are in the user's files; those that cannot be applied are kept in the run,
+    and stay verified: its exit code says that the user's files are not fixed.
 
     `again`: the run may have been killed when they had just been applied."""
     try:
@@ -67,10 +68,9 @@ def delivered(
         problem = error if isinstance(error, PatchConflict) else _unwritable(folder, error)
         return replace(
             result,
-            status=Status.NOT_FIXED,
             exit_code=problem.exit_code,
-            summary=problem.message,
-            hint=problem.hint,
+            summary=f"The patch is verified, but was not applied: {problem.message}",
+            hint=problem.hint if folder.patch != result.patch else _later(result.run),
             error_id=problem.id,
         )
     made = ""
@@ -87,10 +87,14 @@ def delivered(
     return replace(result, applied=True)
 
 
+def _later(run: str) -> str:
+    return f"`acr apply {run}` applies it, once it fits: its lines must be as they were when the run began."
+
+
 def _unwritable(folder: RunFolder, error: OSError) -> PatchConflict:
     why = (error.strerror or str(error)).lower()
     return PatchConflict(
-        f"The patch was not applied, since {folder.path} cannot be written: {why}.",
+        f"{folder.path} cannot be written: {why}.",
         hint="Free space there and run it again, or take the patch from the output.",
     )
 

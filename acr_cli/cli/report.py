@@ -111,10 +111,20 @@ def _cost(result: RunResult) -> list[Line]:
         tokens = number(receipt.usage.input_tokens + receipt.usage.output_tokens)
         paid.insert(1, f"{tokens} tokens in {count(receipt.usage.calls, 'call')}")
     lines = [("paid", ", ".join(paid))]
-    if receipt.strongest and receipt.strongest_usd is not None:
+    if receipt.strongest_usd is not None and _compares(result):
         text = f"about {usd(receipt.strongest_usd)} with {receipt.strongest} alone (estimate)"
         lines.append(("instead", text))
     return lines
+
+
+def _compares(result: RunResult) -> bool:
+    """Whether what the strongest candidate alone would have cost says something: others were used, and it has
+    not failed itself. Pure."""
+    strongest = result.receipt.strongest
+    ends = {each.verdict for each in result.tries if each.candidate == strongest}
+    used = {each.candidate for each in result.tries} | {step.model for step in result.steps if step.model}
+    failed = bool(ends & {"failed", "void"}) and "passed" not in ends
+    return bool(strongest) and bool(used - {strongest}) and not failed
 
 
 def _said_already(evidence: Evidence, result: RunResult) -> bool:

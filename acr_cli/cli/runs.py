@@ -95,8 +95,7 @@ def _row(run: Mapping[str, Any], *, named: bool) -> list[str]:
     """A run as a line of the table; `named`: with its repository."""
     repository = [one_line(PurePath(run["repository"]).name, 20)] if named else []
     when = age(time.time() - run["time"]) if run["time"] else "-"
-    status = run["status"].replace("_", " ")
-    return [run["run"], when, status, usd(run["cost_usd"]), *repository, _what(run)]
+    return [run["run"], when, _how(run), usd(run["cost_usd"]), *repository, _what(run)]
 
 
 @app.command(cls=Leaf)
@@ -119,9 +118,9 @@ def show(
         shapes.write({"type": "run", "schema": SCHEMA, **known, "patch": folder.patch})
         return 0
     console = invocation.out
-    for label in ("run", "repository", "task", "status", "summary"):
-        if known[label]:
-            say(console, f"{label:<11}{known[label]}")
+    for label, value in {**known, "status": _how(known)}.items():
+        if value and label in ("run", "repository", "task", "status", "summary"):
+            say(console, f"{label:<11}{value}")
     say(console, f"{'time':<11}{day(known['time'])}")
     say(console, f"{'cost':<11}{usd(known['cost_usd'])}")
     for event in folder.events():
@@ -235,14 +234,22 @@ def _at_its_end(invocation: Invocation, run: RunFolder, status: Status, *, as_js
     from acr_cli.cli import shapes
     from acr_cli.cli.table import say
 
+    state = run.describe()
     if as_json:
         shapes.write({"type": "run", "schema": SCHEMA, **described(run), "patch": run.patch})
     else:
-        state = run.describe()
-        how = "applied" if state.get("applied") else status.value.replace("_", " ")
+        how = "applied" if state.get("applied") else _how({"status": status.value, "applied": False})
         how += ", and taken back since" if state.get("undone") else ""
         say(invocation.out, f"The run {run.id} is at its end ({how}): nothing is left to do.")
-    return EXIT_CODES.get(status, 1)
+    code = None if state.get("applied") else state.get("exit_code")  # of a fix that was not applied, it is 1
+    return code if isinstance(code, int) else EXIT_CODES.get(status, 1)
+
+
+def _how(run: Mapping[str, Any]) -> str:
+    """How a run ended, for people: of a verified patch, whether it is applied. Pure."""
+    if run["status"] == Status.FIXED and not run["applied"]:
+        return "verified, not applied"
+    return str(run["status"]).replace("_", " ")
 
 
 def described(run: RunFolder) -> dict[str, Any]:

@@ -67,6 +67,7 @@ class RunFolder:
         self.update(
             status=result.status.value,
             applied=result.applied,
+            exit_code=result.exit_code,
             files=result.files,
             summary=redact(result.summary),
             cost_usd=result.receipt.paid_usd,

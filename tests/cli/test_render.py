@@ -20,12 +20,12 @@ from acr_cli.cli import render, route_shown, shapes
 from acr_cli.cli.diff_shown import show_patch
 from acr_cli.cli.invocation import Failure
 from acr_cli.cli.render import Screen
-from acr_cli.cli.report import HEADLINES, show_result
+from acr_cli.cli.report import HEADLINES, receipt_lines, show_result
 from acr_cli.cli.spinner import Spinner
 from acr_cli.cli.terminal import clean, colored, console
 from acr_cli.cli.words import changed_lines, seconds, size, usd
 from acr_cli.events import Event, Progress
-from acr_cli.records import Candidate, Context, Price, Receipt, RunResult, Status, Tally
+from acr_cli.records import Candidate, Context, Price, Receipt, RunResult, Status, StepKind, Tally, Try
 from acr_cli.settings import Settings
 
 _spec = importlib.util.spec_from_file_location("scenes", Path(__file__).with_name("scenes.py"))
@@ -68,6 +68,24 @@ def test_a_result(name: str) -> None:
     stream = io.StringIO()
     show_result(console(stream), scenes.RESULTS[name])
     check(f"result-{name}", stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("tried", "compared"),
+    [
+        ({}, False),
+        ({"openai/strong": "passed"}, False),
+        ({"builtin/repair": "failed", "openai/strong": "failed"}, False),
+        ({"builtin/repair": "failed", "openai/strong": "passed"}, True),
+        ({"builtin/repair": "passed"}, True),
+    ],
+)
+def test_a_receipt_compares_with_the_strongest_only_where_others_were_used(
+    tried: dict[str, str], compared: bool
+) -> None:
+    tries = tuple(Try(candidate=name, kind=StepKind.EDIT, verdict=how) for name, how in tried.items())
+    lines = receipt_lines(scenes.result(steps=(), tries=tries))
+    assert ("instead" in dict(lines)) is compared
 
 
 def test_an_error_that_cost_nothing_and_left_nothing_says_nothing_on_stdout() -> None:

@@ -80,7 +80,7 @@ def test_a_run_that_kept_nothing_cannot_go_on_and_one_at_its_end_need_not(
 
     assert (nothing.returncode, ended.returncode, secret.returncode) == (2, 0, 2)
     assert "cannot go on: it ended before anything of it was kept." in nothing.stderr
-    assert "at its end (fixed): nothing is left to do." in ended.stdout
+    assert "at its end (verified, not applied): nothing is left to do." in ended.stdout
     assert "--setup held a secret, which was not kept." in secret.stderr
 
 

@@ -92,6 +92,8 @@ def test_ctrl_c_leaves_the_tree_as_it_was(stalling: Path, acr_home: Path, event:
     assert "Traceback" not in errors
     result: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     assert (result["type"], result["status"]) == ("result", "interrupted")
+    hinted = f"`acr runs resume {result['run']}`" in result["hint"]
+    assert hinted is (event in {"baseline", "choice"})  # before, nothing that could go on was kept
     assert snapshot(stalling) == before
     assert copies_left(acr_home) == []
 
@@ -136,8 +138,8 @@ def test_two_runs_at_once_do_not_disturb_each_other(git_repo: Callable[..., Path
     assert list(repo.glob(".acr-*")) == []
 
 
-def test_a_file_that_changed_meanwhile_is_not_overwritten(
-    stalling: Path, git_repo: Callable[..., Path], acr_home: Path
+def test_a_file_that_changed_meanwhile_is_not_overwritten_and_takes_the_verified_patch_later(
+    stalling: Path, git_repo: Callable[..., Path], acr_home: Path, acr: Acr
 ) -> None:
     test = "from a import double\n\n\ndef test_double():\n    assert double(4) == 8\n"
     repo = git_repo({"a.py": "def double(x):\n    return x * 3\n", "test_a.py": test}, name="racing")
@@ -152,6 +154,16 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(
     assert "a.py has changed" in result["error"]["message"]
     assert (repo / "a.py").read_text() == "# mine\n"
     assert "x * 2" in result["patch"]
+    assert (result["status"], result["verified"]) == ("fixed", True)
+    assert f"acr apply {result['run']}" in result["error"]["hint"]
+    assert "verified, not applied" in acr("runs", "list", cwd=repo).stdout
+    assert acr("runs", "resume", result["run"], cwd=repo).returncode == 1
+    assert acr("apply", cwd=repo).returncode == 1
+    (repo / "a.py").write_text("def double(x):\n    return x * 3\n\n\nMINE = 1\n")
+    applied = acr("apply", cwd=repo)
+    assert (applied.returncode, applied.stderr) == (0, "")
+    assert (repo / "a.py").read_text() == "def double(x):\n    return x * 2\n\n\nMINE = 1\n"
+    assert "verified, not applied" not in acr("runs", "list", cwd=repo).stdout
 
 
 def test_what_a_kill_kept_from_being_done_after_a_patch_is_told_or_done_by_the_next_run(
