@@ -72,6 +72,7 @@ class Recipe:
     downloads: tuple[str, ...] = ()  # folders below $ACR_DEPENDENCIES of which a later `setup` can make use
     repository: str = ""  # identity: one repository's image never serves another
     environment: Mapping[str, str] = field(default_factory=dict)  # for tests
+    unnamed: bool = False  # nobody names a dependency: `setup` adds what runs the tests, where it is missing
     also: tuple[Recipe, ...] = ()  # further languages of the tree, each with an environment of its own
 
 

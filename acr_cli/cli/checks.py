@@ -150,13 +150,18 @@ def bubblewrap(_: Settings) -> Check:
     return Check(name="bubblewrap", state="ok", says=str(program))
 
 
-def sandbox(wanted: str, checks: Mapping[str, Check]) -> Check:
+def sandbox(settings: Settings, checks: Mapping[str, Check]) -> Check:
     """Whether tests can run as it is configured."""
+    wanted = settings.sandbox
     if wanted == "none":
         says = "none, as configured: tests run on this machine without any protection"
         hint = "`acr config set sandbox auto` confines them."
         return Check(name="sandbox", state="note", says=says, hint=hint)
     why = "the first that works" if wanted == "auto" else "as configured"
+    if wanted != "bubblewrap" and checks["docker"].state == "ok" and checks["docker"].hint:
+        falls = wanted == "auto" and not settings.image and checks["bubblewrap"].state == "ok"
+        says = f"docker, {'' if wanted == 'auto' else 'as configured, '}if its image can be pulled"
+        return Check(name="sandbox", state="ok", says=f"{says}, else bubblewrap" if falls else says)
     for name in ("docker", "bubblewrap") if wanted == "auto" else (wanted,):
         if checks[name].state == "ok":
             return Check(name="sandbox", state="ok", says=f"{name}, {why}")

@@ -65,7 +65,7 @@ def _looked(invocation: Invocation, *, online: bool) -> list[Check]:
     first = [c.python(settings), c.git(settings), config]
     first += [_tried(check, settings) for check in (c.home, c.disk, c.keys)]
     engines = {check.name: check for check in (c.docker(settings), c.bubblewrap(settings))}
-    chosen = c.sandbox(settings.sandbox, engines)
+    chosen = c.sandbox(settings, engines)
     found = [*first, *engines.values(), chosen]
     if chosen.state == "ok":
         found.append(_limits(settings, engines["docker"]))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from acr_cli.events import Emit, Notice
+from acr_cli.events import Emit
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import dependencies, install, programs
 from acr_cli.sandbox.caches import packages_of
@@ -209,9 +209,8 @@ class Bubblewrap:
 
     def _run_setup(self, recipe: Recipe, tree: Path, folder: Path, *, script: str) -> None:
         """Run the setup in `self.place`, with the user's settings; it may write `folder` and nothing else."""
-        if recipe.setup:
-            text = "Installing the repository's dependencies, with network, into a cached environment."
-            self._emit(Notice(level="info", text=text))
+        way = "with the network as it is" if self.network else "through acr's proxy"
+        install.tell(recipe, self._emit, f"{way}, into a cached environment")
         variables = install.settings(self._environ)
         links, folders = install.wheel_folders(self._environ)
         if links or folders:

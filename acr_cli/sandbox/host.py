@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from acr_cli.errors import SandboxBroken
-from acr_cli.events import Emit, Notice
+from acr_cli.events import Emit
 from acr_cli.protocols import CommandResult, Limits, Recipe
 from acr_cli.sandbox import dependencies, install, owner, programs
 from acr_cli.sandbox.caches import packages_of
@@ -103,9 +103,7 @@ class Host:
     def _run_setup(
         self, recipe: Recipe, tree: Path, script: str, more: Mapping[str, str] | None = None
     ) -> None:
-        if recipe.setup:
-            text = "Installing the repository's dependencies on this machine, into a cached environment."
-            self._emit(Notice(level="info", text=text))
+        install.tell(recipe, self._emit, "on this machine, into a cached environment")
         own = {**install.settings(self._environ), **install.proxies(self._environ)}
         wanted = (*own, *install.certificates(self._environ)[0], "PIP_FIND_LINKS")
         variables = {name: self._environ[name] for name in wanted if name in self._environ}

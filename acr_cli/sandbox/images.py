@@ -201,8 +201,8 @@ class Images:
             cached = self._engine.client.images.list(filters={"label": f"{CACHE_LABEL}={key}"})
         if cached:
             return str(cached[0].id)
-        text = "Installing the repository's dependencies, with network, into an image that is kept."
-        self._emit(Notice(level="info", text=text))
+        way = "with the network as it is" if self._network else "through acr's proxy"
+        install.tell(recipe, self._emit, f"{way}, into an image that is kept")
         with Volume(self._engine, self._labels, base) as volume, self._way_out(base) as (network, proxies):
             self._fill(volume, recipe, tree, proxies)
             limits = install.limits(self._limits)

@@ -102,6 +102,12 @@ def gate(environ: Mapping[str, str], emit: Emit) -> Iterator[Gate]:
                 emit(Notice(level="warning", text=text))
 
 
+def tell(recipe: Recipe, emit: Emit, how: str) -> None:
+    """Says that dependencies are installed, unless none are named: then little or nothing is."""
+    if recipe.setup and not recipe.unnamed:
+        emit(Notice(level="info", text=f"Installing the repository's dependencies {how}."))
+
+
 def wheel_folders(environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
     """PIP_FIND_LINKS, split into addresses and folders that exist here."""
     links = environ.get("PIP_FIND_LINKS", "").split()

@@ -58,6 +58,7 @@ class Python:
             language=self.language,
             setup=(setup,) if setup else commands,
             manifests=manifests,
+            unnamed=not (setup or manifests),
             environment={"PYTHONPATH": ":".join([*roots, "."])} if roots else {},
         )
 

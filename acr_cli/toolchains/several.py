@@ -296,6 +296,7 @@ def _joined(one: Recipe, other: Recipe) -> Recipe:
         manifests=tuple(dict.fromkeys((*one.manifests, *other.manifests))),
         downloads=tuple(dict.fromkeys((*one.downloads, *other.downloads))),
         environment={**other.environment, **one.environment, **joined},
+        unnamed=one.unnamed and other.unnamed,
     )
 
 

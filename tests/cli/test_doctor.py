@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from acr_cli.build.checking import try_limits
+from acr_cli.cli.checks import Check, sandbox
 from acr_cli.settings import Settings
 from acr_cli.testing.answers import Say
 from acr_cli.testing.loopback import LoopbackServer
@@ -26,6 +27,23 @@ def checked(acr: Callable[..., Any], *arguments: str, **more: Any) -> dict[str, 
     done = acr("doctor", "--json", *arguments, **{"env": QUICK, **more})
     assert done.stderr == ""
     return {check["name"]: check for check in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "image", "says"),
+    [
+        ("auto", None, "docker, if its image can be pulled, else bubblewrap"),
+        ("auto", "named:1", "docker, if its image can be pulled"),
+        ("docker", None, "docker, as configured, if its image can be pulled"),
+        ("bubblewrap", None, "bubblewrap, as configured"),
+    ],
+)
+def test_an_image_that_is_not_there_yet_is_no_promise(
+    tmp_path: Path, wanted: str, image: str | None, says: str
+) -> None:
+    unpulled = Check(name="docker", state="ok", says="not there yet", hint="It is pulled.")
+    engines = {"docker": unpulled, "bubblewrap": Check(name="bubblewrap", state="ok", says="/bin/bwrap")}
+    assert sandbox(Settings(home=tmp_path, sandbox=wanted, image=image), engines).says == says
 
 
 def test_limits_bind_inside_docker(docker_engine: Any, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from acr_cli.events import Event, Notice
+from acr_cli.sandbox.install import tell
 from acr_cli.toolchains.python import Python
 from acr_cli.toolchains.python_detect import detect
 from acr_cli.toolchains.python_install import (
@@ -189,3 +191,19 @@ def test_installing_fails_where_nothing_can_be_had(
 
 def test_a_plugin_that_nobody_named_may_be_missing(pip: Callable[[str], list[str]]) -> None:
     assert pip(present(["bad-plugin"]))[-1] == "bad-plugin"
+
+
+def test_a_tree_without_manifests_names_no_dependency_unless_the_user_does(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("def test_a():\n    assert True\n")
+    python = Python()
+    alone, asked = (python.recipe(tmp_path, setup=setup) for setup in (None, "pip install left"))
+    (tmp_path / "requirements.txt").write_text("left\n")
+    named = python.recipe(tmp_path, setup=None)
+    assert [recipe is not None and recipe.unnamed for recipe in (alone, asked, named)] == [True, False, False]
+    said: list[Event] = []
+    for recipe in (alone, named):
+        assert recipe is not None
+        tell(recipe, said.append, "somewhere")
+    assert [event.text for event in said if isinstance(event, Notice)] == [
+        "Installing the repository's dependencies somewhere."
+    ]
