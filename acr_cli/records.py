@@ -130,6 +130,7 @@ class CaseResult:
     detail: str = ""  # traceback and captured output, cut
     file: str = ""
     seconds: float = 0.0
+    is_build: bool = False  # no test but a build: verdicts heed it, and users are not told it as a test
 
     @property
     def passed(self) -> bool:

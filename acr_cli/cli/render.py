@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acr_cli.cli import flow
@@ -35,7 +35,7 @@ from acr_cli.events import (
     ToolCalled,
     VerdictReached,
 )
-from acr_cli.records import Attempt, Evidence, Failed, Passed, StepKind, Unverified, Void
+from acr_cli.records import Attempt, CaseResult, Evidence, Failed, Passed, StepKind, Unverified, Void
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -149,11 +149,7 @@ class Screen:
         if not cases:
             self._line("baseline", "no tests", rest=one_line(why))
             return
-        failing = len(baseline.report.failing())
-        said = f"{number(failing)} of {count(len(cases), 'test')} fail{'s' if failing == 1 else ''}"
-        if not failing:
-            said = f"{count(len(cases), 'test')} pass{'es' if len(cases) == 1 else ''}"
-        self._line("baseline", said, rest=one_line(why))
+        self._line("baseline", _standing(cases), rest=one_line(why))
         shown = baseline.failures()[:5]
         for case in shown:
             self._below(one_line(f"{case.id}  {case.exception} {case.message}".rstrip()))
@@ -334,3 +330,15 @@ LINES: Mapping[type[Event], Callable[[Screen, Any], None]] = {
     PatchApplied: Screen.applied,
     RunFinished: Screen.finished,
 }
+
+
+def _standing(cases: Sequence[CaseResult]) -> str:
+    """ "2 of 5 tests fail", "the build fails, 1 test passes": builds are told, not counted. Pure."""
+    tests = [case for case in cases if not case.is_build]
+    failing = sum(case.failed for case in tests)
+    said = ["the build fails"] if any(case.failed and case.is_build for case in cases) else []
+    if failing:
+        said.append(f"{number(failing)} of {count(len(tests), 'test')} fail{'s' if failing == 1 else ''}")
+    elif tests or not said:
+        said.append(f"{count(len(tests), 'test')} pass{'es' if len(tests) == 1 else ''}")
+    return ", ".join(said)

@@ -246,7 +246,7 @@ def _case(key: tuple[str, str], test: _Test, package: _Test, places: _Places) ->
 
 def _built(package: str, log: str, *, failed: bool) -> CaseResult:
     if not failed:
-        return CaseResult(id=package + _BUILD, outcome="passed")
+        return CaseResult(id=package + _BUILD, outcome="passed", is_build=True)
     own = re.search(rf"^# {re.escape(package)}\b.*\n((?:(?!# |FAIL).*\n?)*)", log, re.MULTILINE)
     said = own.group(1) if own else log
     first = next((line.strip() for line in said.splitlines() if re.search(r"\.go:\d+", line)), "")
@@ -257,6 +257,7 @@ def _built(package: str, log: str, *, failed: bool) -> CaseResult:
         message=(first or last)[: junit.MESSAGE_CHARS],
         exception="BuildFailed",
         detail=junit.cut(said, junit.DETAIL_CHARS),
+        is_build=True,
     )
 
 

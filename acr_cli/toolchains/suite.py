@@ -318,6 +318,7 @@ def build_case(name: str, log: str, *, failed: bool) -> CaseResult:
         message=(wrong or (lines[-1] if lines else ""))[: junit.MESSAGE_CHARS] if failed else "",
         exception="BuildFailed" if failed else "",
         detail=junit.cut(log, junit.DETAIL_CHARS) if failed else "",
+        is_build=True,
     )
 
 

@@ -49,6 +49,7 @@ class Comparison:
     unfixed: tuple[str, ...]
     broken: tuple[str, ...]
     kept: int  # tests that passed before and still do
+    builds: int = 0  # those of `kept` that are no tests, but their build
     not_run: int = 0  # tests that passed before, and that a run that stopped by itself did not come to
 
 
@@ -69,6 +70,7 @@ def compare(baseline: Baseline, report: SuiteReport, flaky: Collection[str] = ()
         unfixed=tuple(t for t in wanted if t not in set(fixed)),
         broken=broken,
         kept=len(known) - len(broken),
+        builds=sum(t in now and now[t].passed and now[t].is_build for t in known),
         not_run=len(before) - len(known),
     )
 
@@ -131,7 +133,7 @@ def judge(
 
 
 def _wish(report: SuiteReport, patch: str, undone: tuple[str, ...], beside: Beside) -> Unverified:
-    ran = len(report.passing())
+    ran = sum(case.passed and not case.is_build for case in report.cases)
     orderly = score.heuristic(patch) * beside.integrity
     values = {"syntax": 1.0, "visible_tests": float(ran > 0), "heuristic": orderly}
     parts = score.signals("wish", values, {"visible_tests": f"{ran} passed before and pass now"})
@@ -186,7 +188,7 @@ def _passed(found: Comparison, kind: str) -> str:
     if kind == OWN_TEST:
         return _passed_own(found)
     were = "test that failed passes" if len(found.fixed) == 1 else "tests that failed pass"
-    said = f"{len(found.fixed)} {were} now{_held(found.kept)}"
+    said = f"{len(found.fixed)} {were} now{_held(found)}"
     if found.not_run:
         said = f"{said}, as far as they were run: {found.not_run} others were not, as their time was up"
     return f"{said}."
@@ -196,10 +198,11 @@ def _passed_own(found: Comparison) -> str:
     one = len(found.fixed) == 1
     tests = "1 test" if one else f"{len(found.fixed)} tests"
     how_now = "fails without the change and passes" if one else "fail without the change and pass"
-    return f"{tests} that acr wrote ({names(found.fixed)}) {how_now} with it{_held(found.kept)}."
+    return f"{tests} that acr wrote ({names(found.fixed)}) {how_now} with it{_held(found)}."
 
 
-def _held(kept: int) -> str:
+def _held(found: Comparison) -> str:
+    kept = found.kept - found.builds
     if kept == 1:
         return ", and the one that passed still does"
     return f", and all {kept} that passed still do" if kept else ""

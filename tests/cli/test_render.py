@@ -25,7 +25,20 @@ from acr_cli.cli.spinner import Spinner
 from acr_cli.cli.terminal import clean, colored, console
 from acr_cli.cli.words import changed_lines, seconds, size, usd
 from acr_cli.events import Event, Progress
-from acr_cli.records import Candidate, Context, Price, Receipt, RunResult, Status, StepKind, Tally, Try
+from acr_cli.records import (
+    Baseline,
+    Candidate,
+    CaseResult,
+    Context,
+    Price,
+    Receipt,
+    RunResult,
+    Status,
+    StepKind,
+    SuiteReport,
+    Tally,
+    Try,
+)
 from acr_cli.settings import Settings
 
 _spec = importlib.util.spec_from_file_location("scenes", Path(__file__).with_name("scenes.py"))
@@ -489,3 +502,20 @@ def test_durations_sizes_and_changes() -> None:
     assert [seconds(s) for s in (0.42, 12.4, 60, 200)] == ["0.4 s", "12 s", "1 min", "3 min 20 s"]
     assert [size(s) for s in (12, 2048, 3 * 1024**2)] == ["12 B", "2.0 KiB", "3.0 MiB"]
     assert changed_lines(scenes.PATCH) == "+1 -1"
+
+
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        ((("b", "passed"), ("t", "failed")), "1 of 1 test fails"),
+        ((("b", "passed"), ("t", "passed"), ("u", "passed")), "2 tests pass"),
+        ((("b", "error"), ("t", "passed")), "the build fails, 1 test passes"),
+        ((("b", "error"),), "the build fails"),
+    ],
+)
+def test_a_build_is_told_and_not_counted_as_a_test(cases: tuple[tuple[str, str], ...], said: str) -> None:
+    found = tuple(CaseResult(id=name, outcome=how, is_build=name == "b") for name, how in cases)
+    stream = io.StringIO()
+    measured = Baseline(report=SuiteReport(cases=found), test_command="go test")
+    Screen(console(stream)).emit(events.BaselineMeasured(baseline=measured))
+    assert stream.getvalue().splitlines()[0].split("  ")[1] == said

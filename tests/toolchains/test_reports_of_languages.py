@@ -170,6 +170,7 @@ def test_go_a_test_that_never_ended_has_failed_and_the_panic_is_told() -> None:
     )
     cases, fault = go.read(left(files))
     assert outcomes(cases) == {"m/a [build]": "passed", "m/a.TestA": "failed", "m/a.TestB": "error"}
+    assert [case.id for case in cases if case.is_build] == ["m/a [build]"]
     assert not fault
     assert (cases[1].exception, cases[1].message) == ("panic", "index out of range")
 
