@@ -70,7 +70,7 @@ def _show_machine(out: Console, settings: Settings) -> None:
     from acr_cli.cli.checks import TELL_GIT, bubblewrap, docker, identity, sandbox
 
     checks = {check.name: check for check in (docker(settings), bubblewrap(settings))}
-    chosen = sandbox(settings.sandbox, checks)
+    chosen = sandbox(settings, checks)
     heading(out, "This machine")
     rows = [["sandbox", chosen.says], ["", chosen.hint]]
     who = identity()
