@@ -31,7 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", choices=_CAMPAIGNS, help="one of the campaigns")
     given = parser.parse_args(arguments)
     chosen = (given.only,) if given.only else _CAMPAIGNS
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has jobs in the background ignore it
+    for ignored in (signal.SIGINT, signal.SIGHUP):  # in the background, under nohup: the runs are to hear them
+        if signal.getsignal(ignored) is signal.SIG_IGN:
+            signal.signal(ignored, lambda *_: None)
     timed = {"faults": faults, "states": states, "fuzz": fuzz}
     lost = sum(timed[name](given.minutes, given.seed) if name in timed else guards() for name in chosen)
     return 1 if lost else 0
