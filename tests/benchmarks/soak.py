@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", choices=_CAMPAIGNS, help="one of the campaigns")
     given = parser.parse_args(arguments)
     chosen = (given.only,) if given.only else _CAMPAIGNS
-    for ignored in (signal.SIGINT, signal.SIGHUP):  # in the background, under nohup: the runs are to hear them
+    for ignored in (signal.SIGINT, signal.SIGHUP):  # in the background, under nohup
         if signal.getsignal(ignored) is signal.SIG_IGN:
             signal.signal(ignored, lambda *_: None)
     timed = {"faults": faults, "states": states, "fuzz": fuzz}
