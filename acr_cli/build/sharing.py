@@ -161,10 +161,12 @@ class Settling:
 
     def _start(self) -> None:
         with self._lock:
-            first, self._heard = not self._heard, True
+            if self._heard:
+                return
+            self._heard = True
         settings = self._settings()
         # Nothing runs beside a plan; and of a shared memory more is done afterwards, which takes its time.
-        if first and not settings.plan_only and not settings.memory_url:
+        if not settings.plan_only and not settings.memory_url:
             with suppress(OSError):  # then it is started at the end
                 self._ahead = memory(settings).ahead()
 
