@@ -104,6 +104,13 @@ GUARDS = (
         instead="",
         test="tests/security/test_campaign.py::test_nothing_is_committed_while_git_is_in_the_middle_of_something",
     ),
+    Guard(
+        name="a run's copy that another program deletes",
+        file="acr_cli/worktree/tree.py",
+        text='if b"\\ndeleted file mode " in patch:',
+        instead="if False:",
+        test="tests/worktree/test_tree.py::test_what_another_program_deletes_in_a_tree_is_no_patch",
+    ),
     # 2: the run's tree
     Guard(
         name="links out of the tree",
@@ -685,6 +692,13 @@ GUARDS = (
         text='int(state["ExitCode"]) in _KILLED_BY_ENGINE',
         instead='int(state["ExitCode"]) in ()',
         test="tests/sandbox/test_engine_faults.py::test_a_command_that_ends_with_its_engine_has_no_result",
+    ),
+    Guard(
+        name="libraries at work as acr ends",
+        file="acr_cli/cli/main.py",
+        text="    os._exit(code)",
+        instead="    sys.exit(code)",
+        test="tests/cli/test_main.py::test_a_library_that_is_at_work_in_the_background_does_not_crash_the_end",
     ),
     # 9: supply chain
     Guard(
