@@ -269,7 +269,7 @@ def _work_in(tree: RunTree, name: str, text: str, other: str, what: str) -> None
     if what == "mode":
         path.chmod(0o755)
     if what in ("delete", "both"):
-        tree.path(other).unlink()
+        tree.delete(other)
 
 
 def _changes(run: RunFolder) -> Mapping[str, Change]:
