@@ -157,8 +157,8 @@ def _read(path: Path) -> pl.DataFrame:
         raise UsageError(f"{path} is a folder." if path.is_dir() else f"There is no file {path}.")
     try:
         if path.name.endswith(".parquet"):
-            with parquet.reading():
-                return pl.read_parquet(path)
+            parquet.check(path)
+            return pl.read_parquet(path, glob=False)
         return pl.read_csv(path, infer_schema_length=None)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]

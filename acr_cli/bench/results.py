@@ -156,8 +156,8 @@ def read_rows(path: Path) -> pl.DataFrame | None:
     if not place.is_file():
         return None
     try:
-        with parquet.reading():
-            return pl.read_parquet(place)
+        parquet.check(place)
+        return pl.read_parquet(place, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UsageError(f"{place} cannot be read: {reason}.") from error

@@ -344,13 +344,12 @@ def _read_parquet(path: Path) -> Iterator[Outcome | Refused]:
 
     start = 0
     try:
-        with parquet.reading():
-            frame = pl.scan_parquet(path, glob=False)  # the name is a name, and no pattern
-            known = set(frame.collect_schema())
+        parquet.check(path)
+        frame = pl.scan_parquet(path, glob=False)  # the name is a name, and no pattern
+        known = set(frame.collect_schema())
         wanted = [name for name in _columns() if name in known]
         while True:
-            with parquet.reading():
-                rows = frame.select(wanted).slice(start, PAGE).collect().to_dicts()
+            rows = frame.select(wanted).slice(start, PAGE).collect().to_dicts()
             for place, row in enumerate(rows, start=start + 1):
                 yield _from_row(place, row)
             if len(rows) < PAGE:

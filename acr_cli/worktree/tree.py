@@ -187,7 +187,7 @@ class RunTree:
         names = touched(patch)
         for name in names:
             checked_parts(name)  # git itself goes behind no link
-        data = patch.encode("utf-8", "surrogateescape")
+        data = _encoded(patch)
         how = ("apply", "--whitespace=nowarn", *(["--reverse"] if reverse else []))
         self._deleted.update(names)
         try:
@@ -266,13 +266,23 @@ def _look(root: Path) -> _Look | None:
     return found
 
 
+def _encoded(patch: str) -> bytes:
+    """The bytes that git made it of. Raises: PatchConflict."""
+    try:
+        return patch.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise PatchConflict(
+            f"The patch holds {error.object[error.start]!r}, which is no character."
+        ) from error
+
+
 def touched(patch: str) -> tuple[str, ...]:
     """The paths that a git diff names, old and new, sorted.
 
     Raises: PatchConflict when it is not a git diff."""
     if not patch:
         return ()
-    data = patch.encode("utf-8", "surrogateescape")
+    data = _encoded(patch)
     names: set[str] = set()
     with tempfile.TemporaryDirectory() as empty:
         place = Path(empty)

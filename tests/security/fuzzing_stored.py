@@ -166,6 +166,8 @@ def _map(place: Path) -> object:
         for digest in found.digests.values():
             index.definitions(digest)
         return list(index.names(found.digests.values()))
+    except sqlite3.Error:  # which the map is drawn without
+        return None
     finally:
         index.close()
 
@@ -253,7 +255,7 @@ PARSERS = (
             feed=_file(file, read),
             samples=(sample,),
             shape="bytes",
-            dear=name in ("names of a map", "journal of memory"),
+            dear=name in ("names of a map", "journal of memory") or file.endswith(".parquet"),
         )
         for name, file, read, sample in _STORED
     ),

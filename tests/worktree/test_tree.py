@@ -452,6 +452,7 @@ def created(name: str, line: str = "x", mode: str = "100644") -> str:
 MISFIT = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-zzz\n+x\n"
 HOSTILE_PATCHES = {
     "up": created("../x"),
+    "no character": created("a\ud800"),
     "inner up": created("pkg/../../x"),
     "git": created(".git/x"),
     "git in other letters": created(".gIt/hooks/pre-commit"),
