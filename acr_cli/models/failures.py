@@ -174,5 +174,5 @@ def _seconds(value: str, now: Callable[[], float]) -> float | None:
         return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
